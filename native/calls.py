@@ -40,13 +40,13 @@ from preflow.kernels import kernel
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kinds import accepts, declared
 from preflow.maxflow import policy as flow_policy
-from preflow.maxflow.contraction import arcs_of, without_cycles
 from preflow.maxflow.features import is_energy, sample_arcs
 from preflow.maxflow.levels import active_excess
-from preflow.maxflow.recover_flow import of_grid
 from preflow.papers.lupinska import cuda_hybrid as grid_hybrid
 from preflow.papers.wu_he_hong import cuda_hybrid
 from preflow.papers.wu_he_hong.cuda_coloring import edge_coloring
+from preflow.steps import as_grid
+from preflow.steps.contract import arcs_of, without_cycles
 from preflow.transportation.cuda_transport.spanning_tree import spanning_tree
 from preflow.transportation.forest import spanning_forest
 
@@ -136,7 +136,7 @@ def cut_as_grid(problem: preflow.MaxFlowProblem, **named: Any) -> None:
     recognised_grid.ARCS_A_THREAD = 1
     try:
         verified(preflow.max_flow, problem, **named).source_side()
-        with patch.object(of_grid, "subtract_residual", lambda *given: False):
+        with patch.object(as_grid, "subtract_residual", lambda *given: False):
             verified(preflow.max_flow, problem, **named)
     finally:
         flow_policy.worth_a_search_for_a_grid, recognised_grid.ARCS_A_THREAD = usual

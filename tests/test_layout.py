@@ -38,6 +38,7 @@ LAYERS = [
     ["forests"],
     ["graph"],
     ["certify"],
+    ["steps"],
     [problem.folder for problem in registry.PROBLEMS if not problem.uses],
     [problem.folder for problem in registry.PROBLEMS if problem.uses],
     ["papers"],
@@ -209,6 +210,15 @@ def test_auto_takes_no_method_of_papers(problem: str) -> None:
         constants = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
         found = names & {node.value for node in constants if isinstance(node.value, str)}
         assert not found, f"{path.relative_to(PACKAGE)} may choose {found}"
+
+
+@pytest.mark.parametrize("problem", registry.METHODS)
+def test_methods_know_no_steps(problem: str) -> None:
+    """Nor do steps know methods: they are in a layer below."""
+    for method in registry.METHODS[problem]:
+        module = PACKAGE.joinpath(*method.module.split("."))
+        files = module.rglob("*.py") if module.is_dir() else [module.with_suffix(".py")]
+        assert not [path for path in files if "steps" in imported_parts(path)]
 
 
 def test_the_package_knows_nothing_of_the_benchmarks() -> None:

@@ -41,6 +41,7 @@ LINES = {
     "parallel": 3334,
     "reductions": 4816,
     "solving": 1738,  # the record of a problem; Control.excess, which stays for a release
+    "steps": 9999,
     "transportation": 4951,  # its record
     "vision": 9824,  # parameters that are options of a command are described one by one
 }

@@ -11,7 +11,7 @@ from .graph.grid import GridNetwork
 from .gridcut.api import cut_of_grid
 from .gridcut.problem import METHODS as GRID_METHODS
 from .gridcut.result import GridCutResult
-from .maxflow.api import cut_of_arcs, read_flow_input
+from .maxflow.api import read_flow_problem, smallest_cut
 from .maxflow.problem import METHODS as FLOW_METHODS
 from .maxflow.result import MinCutResult
 from .method_names import DeviceName, FlowMethodName, GridMethodName
@@ -71,7 +71,7 @@ def min_cut(
     if not is_grid:
         if warm_start is not None:
             raise InvalidInputError("warm_start is for a GridNetwork, other networks are solved from nothing")
-        return cut_of_arcs(read_flow_input(network, source, sink), request)
+        return smallest_cut(read_flow_problem(network, source, sink), request)
     if source is not None or sink is not None:
         raise InvalidInputError("a grid has its source and its sink in its capacities: give none")
     return cut_of_grid(network, request, warm_start)

@@ -34,10 +34,10 @@ from preflow.graph.network import DeviceFlowNetwork
 from preflow.graph.residual import build_residual
 from preflow.maxflow import cuda_push_relabel, serial_fifo
 from preflow.maxflow.problem import METHODS
-from preflow.maxflow.recover_flow import arc_flows
-from preflow.maxflow.recover_flow.on_gpu import flow_of_arcs
 from preflow.papers.wu_he_hong import cuda_hybrid
 from preflow.solving.dispatch import find_method
+from preflow.steps.second_stage import arc_flows
+from preflow.steps.second_stage.on_gpu import flow_of_arcs
 from tests.support.cuda_on_cpu.arrays import OnGpu, most_taken
 from tests.support.cuda_on_cpu.device import CpuDevice
 from tests.support.oracles import check_against_oracle, edmonds_karp

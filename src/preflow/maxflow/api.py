@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray, NetworkInput
-from ..certify.cut import cut_capacity, largest_in_cut
-from ..certify.flow import COARSE, tolerance
+from ..certify.cut import cut_capacity
+from ..certify.flow import COARSE
 from ..cuda.runtime import Device
 from ..errors import CapacityOverflowError, InvalidInputError, SolverError
 from ..graph.convert import as_flow_problem
 from ..graph.device.build import build_on_device
-from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, vertex_mask
+from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using
-from ..graph.recognised_grid import by_vertex, recognise_grid
 from ..graph.residual import build_residual
 from ..graph.scaling import EXACT, Rule, accepted_gap, is_close, proved_gap, solve_within_gap
-from ..graph.solved_capacities import is_whole
-from ..gridcut.api import cut_of_grid
-from ..gridcut.problem import METHODS as GRID_METHODS
+from ..graph.solved_capacities import SolvedCapacities
 from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
 from ..solving.call import Call, Request
@@ -32,16 +29,19 @@ from ..solving.deadline import Deadline
 from ..solving.dispatch import Choice, thread_count, usable_cpus
 from ..solving.timing import timed
 from ..stats import SolveStats, added_up
+from ..steps.second_stage import HostSecondStage
+from ..steps.step import FlowProblem, SecondStage
 from . import policy
-from .contraction import ContractedFlow, Contraction, contract
-from .flow_limit import behind_one_arc, read_flow_limit
 from .problem import METHODS
-from .recover_flow import SecondStage
-from .recover_flow.completed import CompletedFlow, left_by
-from .recover_flow.known import KnownFlow
-from .recover_flow.of_grid import GridSecondStage
-from .recover_flow.on_gpu import DeviceSecondStage
-from .result import MaxFlowResult, MinCutResult
+from .result import (
+    MaxFlowResult,
+    MinCutResult,
+    best_cut,
+    check_not_saturated,
+    lifted_answer,
+    lifted_cut,
+    with_flow,
+)
 
 if TYPE_CHECKING:
     from .problem import DeviceSolver, HostSolver
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 #: with about as many took at most 7 ms. To hand 15 arcs to another thread took 0.07 of 0.28 ms, and 0.3 of
 #: 1.3 ms in a solve again after other work had emptied the caches.
 QUICK_ARCS = 10_000
-#: The fields of a result.
-Fields = dict[str, Any]
+
+Step = TypeVar("Step")
 
 
 def max_flow(
@@ -134,7 +134,7 @@ def max_flow(
     On the CPU "auto" finds out whether a large network of arcs is a grid, and then solves it as
     :func:`grid_cut` does, with no arcs stored: `stats.reason` says so, and `stats.method` is a method of that
     function. In other networks it first contracts arcs that no minimum cut contains, where the capacities
-    suggest that there are many: see :mod:`preflow.maxflow.contraction`.
+    suggest that there are many: see :mod:`preflow.steps.contract`.
 
     Push-relabel in two stages: O(n^2 sqrt(m)) for the highest-label methods, O(n^3) for FIFO; memory about
     24 bytes a pair of adjacent vertices, 32 if capacities need 64 bits. Goldberg and Tarjan 1988;
@@ -158,144 +158,99 @@ def max_flow(
     {'north': 2, 'south': 3}
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
-    given = read_flow_input(network, source, sink)
-    limit = read_flow_limit(flow_limit, given.network)
-    problem, fields = given, None
-    if limit is None:
-        fields, request = solved_as_grid(given, request, clear=True)
-    else:
-        problem = with_limit(given, limit)
-    if fields is None:
-        fields, request = solved_contracted(problem, request)
-    if fields is not None and limit is None:
-        return MaxFlowResult(**fields)
-    call = FlowCall.of(given, request)
-    if limit is None:
-        return call.run(call.max_flow, request)
-    return call.run(lambda: call.limited_flow(limit, problem, fields), request)
+    problem = read_flow_problem(network, source, sink)
+    if flow_limit is not None:
+        from ..steps import limit
+
+        most = limit.read_flow_limit(flow_limit, problem.network)
+        if most is not None:
+            limited = limit.apply(problem, most)
+            cut = smallest_cut(limited.smaller, request)
+            return with_flow(lifted_cut(problem, limited, cut), most)
+    return with_flow(smallest_cut(problem, request, clear=True))
 
 
-def cut_of_arcs(given: FlowInput, request: Request) -> MinCutResult:
-    """Find a minimum cut of a network of arcs: see :func:`preflow.min_cut`."""
-    fields, request = solved_as_grid(given, request, clear=False)
-    if fields is None:
-        fields, request = solved_contracted(given, request)
-    if fields is not None:
-        return MinCutResult(**fields)
-    call = FlowCall.of(given, request)
+def smallest_cut(problem: FlowProblem, request: Request, *, clear: bool = False) -> MinCutResult:
+    """Make the problem smaller if that is worth it, and find a minimum cut.
+
+    `clear` is as in :func:`preflow.maxflow.policy.worth_a_search_for_a_grid`.
+    """
+    found, request = cut_as_grid(problem, request, clear=clear)
+    if found is None:
+        found, request = cut_contracted(problem, request)
+    if found is not None:
+        return found
+    call = FlowCall.of(problem, request)
     return call.run(call.min_cut, request)
 
 
-def solved_as_grid(given: FlowInput, request: Request, *, clear: bool) -> tuple[Fields | None, Request]:
-    """Solve a network of arcs that is a grid as a grid, with no arcs stored.
+def cut_as_grid(
+    problem: FlowProblem, request: Request, *, clear: bool
+) -> tuple[MinCutResult | None, Request]:
+    """Solve a network that is a grid as a grid, with no arcs stored.
 
-    The flow of the grid is that of the network: the second stage carries it back to the arcs. `clear` is as
-    in :func:`preflow.maxflow.policy.worth_a_search_for_a_grid`. Return the fields of the result, None if the
-    network is no grid or better solved otherwise, or if a method or a GPU is asked for; and what is left of
-    the request, with the rest of its time limit.
+    Return None if the network is no grid or better solved otherwise, or if a method or a GPU is asked for;
+    and what is left of the request, with the rest of its time limit.
     """
-    network, sources, sinks, seconds = given
+    network, sources, sinks, seconds = problem
     if (
-        request.method != "auto"
-        or request.device == "cuda"
-        or isinstance(network, DeviceFlowNetwork)
+        _asks_for_more(problem, request)
         or network.saturated
         or not len(sources) == len(sinks) == 1
         or not policy.worth_a_search_for_a_grid(network, int(sources[0]), int(sinks[0]), clear=clear)
         or gpu_worth_using(network, policy.worth_a_gpu, request.may_look_for_gpu) is not None
     ):
         return None, request
-    deadline = Deadline(request.time_limit)
-    source, sink = int(sources[0]), int(sinks[0])
-    with timed(seconds, "build"):
-        found = recognise_grid(network, source, sink, min(request.most_threads, usable_cpus()))
-    request = replace(request, time_limit=deadline.left())
-    if found is None:
+    from ..gridcut.api import cut_of_grid
+    from ..gridcut.problem import METHODS as GRID_METHODS
+    from ..steps import as_grid
+
+    step = partial(as_grid.apply, threads=min(request.most_threads, usable_cpus()))
+    applied, request = tried(step, problem, request, "build")
+    if applied is None:
         return None, request
-    cut = cut_of_grid(found.grid, replace(request, methods=GRID_METHODS, device="cpu"), None)
-    sink_side = by_vertex(~cut.labels, source, sink, of_source=False)
-    lower = upper = cut.lower_bound + found.direct
-    if cut.status != "optimal":
-        sink_side, upper = best_cut(network, sources, sinks, sink_side, whole=True)
-    shape = " x ".join(map(str, found.grid.shape))
-    reason = f"the network is a grid of {shape} vertices, so no arcs are stored; {cut.stats.reason}"
+    cut = cut_of_grid(applied.smaller, replace(request, methods=GRID_METHODS, device="cpu"), None)
     # The phase "recover" of a cut of arcs is the second stage, which has not run.
     solving = dict(cut.stats.seconds)
     solving["solve"] += solving.pop("recover")
-    return {
-        "status": cut.status,
-        "lower_bound": lower,
-        "upper_bound": upper,
-        "stats": replace(cut.stats, reason=reason, seconds=added_up(seconds, solving)),
-        "sink_side": network.to_caller(sink_side),
-        "network": network,
-        "sources": sources,
-        "sinks": sinks,
-        "_gap": 0 if cut.status == "optimal" else proved_gap(upper, lower, upper),
-        "_second_stage": GridSecondStage(network, source, sink, found.steps, cut.residual_by_pixel()),
-    }, request
+    stats = replace(cut.stats, seconds=added_up(seconds, solving))
+    return lifted_answer(problem, applied, cut, ~cut.labels, cut.residual_by_pixel(), stats), request
 
 
-def solved_contracted(given: FlowInput, request: Request) -> tuple[Fields | None, Request]:
+def cut_contracted(problem: FlowProblem, request: Request) -> tuple[MinCutResult | None, Request]:
     """Contract arcs that no minimum cut contains, and solve what is left.
 
-    Return the fields of the result, None if too few arcs can be contracted, or a method or a GPU is asked
-    for; and what is left of the request, with the rest of its time limit.
+    Return None if too few arcs can be contracted, or a method or a GPU is asked for; and what is left of the
+    request, with the rest of its time limit.
     """
-    network = given.network
-    if (
-        request.method != "auto"
-        or request.device == "cuda"
-        or isinstance(network, DeviceFlowNetwork)
-        or not policy.worth_a_contraction(network)
-    ):
+    if _asks_for_more(problem, request) or not policy.worth_a_contraction(problem.network):
         return None, request
+    from ..steps import contract
+
+    applied, request = tried(contract.apply, problem, request, "solve")
+    if applied is None:
+        return None, request
+    call = FlowCall.of(applied.smaller, replace(request, device="cpu"))
+    return lifted_cut(problem, applied, call.run(call.min_cut, request)), request
+
+
+def _asks_for_more(problem: FlowProblem, request: Request) -> bool:
+    """Whether a method or a GPU is to solve the problem as it is."""
+    on_gpu = request.device == "cuda" or isinstance(problem.network, DeviceFlowNetwork)
+    return on_gpu or request.method != "auto"
+
+
+def tried(
+    step: Callable[[FlowProblem, Deadline], Step | None], problem: FlowProblem, request: Request, phase: str
+) -> tuple[Step | None, Request]:
+    """Try a step, whose time counts as that of a phase; return what is left of the request, too."""
     deadline = Deadline(request.time_limit)
-    with timed(given.seconds, "solve"):
-        contraction = contract(network, given.sources, given.sinks, deadline)
-    request = replace(request, time_limit=deadline.left())
-    if contraction is None:
-        return None, request
-    sources, sinks = (contraction.terminals(vertices) for vertices in (given.sources, given.sinks))
-    smaller = FlowInput(contraction.smaller, sources, sinks, given.seconds)
-    call = FlowCall.of(smaller, replace(request, device="cpu"))
-    return fields_of_contracted(network, contraction, call.run(call.min_cut, request)), request
+    with timed(problem.seconds, phase):
+        applied = step(problem, deadline)
+    return applied, replace(request, time_limit=deadline.left())
 
 
-def fields_of_contracted(network: FlowNetwork, contraction: Contraction, cut: MinCutResult) -> Fields:
-    """Return the fields of a result by the minimum cut of the contracted network."""
-    stage, size, left = cut._second_stage, network.num_vertices, cut.network.num_vertices
-    assert not isinstance(stage, DeviceSecondStage)
-    # Floats whose arcs between blocks are all integers are solved exactly, but they stay floats.
-    number = float if isinstance(cut.lower_bound, int) and not is_whole(network) else None
-    lower, upper, gap = (
-        amount if number is None else number(amount) for amount in (cut.lower_bound, cut.upper_bound, cut.gap)
-    )
-    blocks = f"no minimum cut separates the vertices of a block: {size:,} vertices become {left:,}"
-    return {
-        "status": cut.status,
-        "lower_bound": lower,
-        "upper_bound": upper,
-        "stats": replace(cut.stats, reason=f"{blocks}; {cut.stats.reason}"),
-        "sink_side": network.to_caller(contraction.by_vertex(cut.sink_side)),
-        "network": network,
-        "sources": contraction.sources,
-        "sinks": contraction.sinks,
-        "_gap": gap,
-        "_second_stage": ContractedFlow(contraction, stage, number),
-    }
-
-
-class FlowInput(NamedTuple):
-    """A network with its terminals, checked."""
-
-    network: FlowNetwork
-    sources: NDArray[np.int64]
-    sinks: NDArray[np.int64]
-    seconds: dict[str, float]  #: time of each phase so far
-
-
-def read_flow_input(network: NetworkInput, source: Any, sink: Any) -> FlowInput:
+def read_flow_problem(network: NetworkInput, source: Any, sink: Any) -> FlowProblem:
     """Read a network in any form that :func:`max_flow` takes, and check its terminals."""
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
@@ -305,34 +260,7 @@ def read_flow_input(network: NetworkInput, source: Any, sink: Any) -> FlowInput:
     both = set(sources.tolist()).intersection(sinks.tolist())
     if both:
         raise InvalidInputError(f"vertex {flow_network.name(min(both))} is both source and sink")
-    return FlowInput(flow_network, sources, sinks, seconds)
-
-
-def with_limit(given: FlowInput, limit: int | float) -> FlowInput:
-    """Return the problem with an arc in front of the sources: see :mod:`preflow.maxflow.flow_limit`."""
-    network = given.network
-    with network.current(), timed(given.seconds, "build"):
-        behind, source = behind_one_arc(network, given.sources, limit)
-    return FlowInput(behind, np.array([source]), given.sinks, given.seconds)
-
-
-def best_cut(
-    network: FlowNetwork,
-    sources: NDArray[np.int64],
-    sinks: NDArray[np.int64],
-    reaching: AnyArray,
-    *,
-    whole: bool,
-) -> tuple[AnyArray, int | float]:
-    """Return the cheapest of three cuts of an unfinished solve, and its capacity.
-
-    `whole` is as in :func:`preflow.certify.cut.cut_capacity`.
-    """
-    only_sinks, all_but_sources = vertex_mask(network, sinks), ~vertex_mask(network, sources)
-    sides = (reaching, only_sinks, all_but_sources)
-    cuts = [(cut_capacity(network, side, whole=whole), side) for side in sides]
-    capacity, side = min(cuts, key=lambda cut: cut[0])
-    return side, capacity
+    return FlowProblem(flow_network, sources, sinks, seconds)
 
 
 def check_heights(name: str, height: object, count: int) -> None:
@@ -353,18 +281,19 @@ class _FirstStage:
     """
 
     network: FlowNetwork
-    second_stage: SecondStage | DeviceSecondStage | CompletedFlow
+    capacities: SolvedCapacities
+    second_stage: SecondStage
     sink_side: AnyArray
     finished: bool
     lower: int | float
 
     @property
     def scale_exponent(self) -> int | None:
-        return self.second_stage.residual.solved.scale_exponent
+        return self.capacities.scale_exponent
 
     @property
     def limit(self) -> float:
-        return self.second_stage.residual.solved.limit
+        return self.capacities.limit
 
     @cached_property
     def upper(self) -> int | float:
@@ -389,12 +318,12 @@ class FlowCall(Call[FlowNetwork]):
     @classmethod
     def prepare(cls, network: NetworkInput, source: Any, sink: Any, request: Request) -> FlowCall:
         """Read the network, check the terminals and choose the method."""
-        return cls.of(read_flow_input(network, source, sink), request)
+        return cls.of(read_flow_problem(network, source, sink), request)
 
     @classmethod
-    def of(cls, given: FlowInput, request: Request) -> FlowCall:
+    def of(cls, problem: FlowProblem, request: Request) -> FlowCall:
         """Choose the method."""
-        flow_network = given.network
+        flow_network = problem.network
 
         def choice() -> Choice:
             gpu = gpu_worth_using(flow_network, policy.worth_a_gpu, request.may_look_for_gpu)
@@ -406,15 +335,15 @@ class FlowCall(Call[FlowNetwork]):
         build_threads = request.most_threads if request.method == "auto" else threads
         return cls(
             instance=flow_network,
-            sources=given.sources,
-            sinks=given.sinks,
+            sources=problem.sources,
+            sinks=problem.sinks,
             method=method,
             reason=chosen.reason,
             options=method.make_options(chosen.options),
             threads=threads,
             build_threads=min(build_threads, usable_cpus()),
             device=device,
-            seconds=given.seconds,
+            seconds=problem.seconds,
         )
 
     def is_quick(self, request: Request) -> bool:
@@ -422,8 +351,13 @@ class FlowCall(Call[FlowNetwork]):
         small = self.threads == 1 and self.device is None and self.instance.num_arcs <= QUICK_ARCS
         return small and request.method == "auto"
 
-    def first_stage(self) -> Fields:
-        """Build and solve; return what all results have."""
+    def min_cut(self) -> MinCutResult:
+        """Run the first stage and wrap the cut."""
+        with self.current_device():
+            return self.first_stage()
+
+    def first_stage(self) -> MinCutResult:
+        """Build and solve."""
         gap: int | float
         solved = solve_within_gap(
             self.build_and_solve,
@@ -451,38 +385,35 @@ class FlowCall(Call[FlowNetwork]):
         status = self.control.status(self.method, solved.finished, self.UNPROVED, close=close)
         if isinstance(solved.lower, int) and solved.finished and solved.lower > INT64_MAX:
             raise CapacityOverflowError(f"the maximum flow is past int64: {solved.lower}")
-        if self.instance.saturated and largest_in_cut(self.instance, sink_side) == INT64_MAX:
-            which = "minimum" if solved.finished else "best known"
-            raise CapacityOverflowError(f"capacities over the {which} cut are past int64")
-        return {
-            "status": status,
-            "lower_bound": solved.lower,
-            "upper_bound": upper_bound,
-            "sink_side": self.given(sink_side),
-            "network": self.instance,
-            "sources": self.sources,
-            "sinks": self.sinks,
-            "_gap": gap,
-            "_second_stage": solved.second_stage,
-        }
+        if solved.finished:
+            check_not_saturated(self.instance, sink_side, "minimum")
+        return MinCutResult(
+            status=status,
+            lower_bound=solved.lower,
+            upper_bound=upper_bound,
+            stats=self.stats(SolveStats),
+            sink_side=self.instance.to_caller(sink_side),
+            network=self.instance,
+            sources=self.sources,
+            sinks=self.sinks,
+            _gap=gap,
+            _second_stage=solved.second_stage,
+        )
 
     def completed(self, solved: _FirstStage, gap: int) -> _FirstStage:
         """Return an exact solve of integers from a rounded one whose value is at most `gap` too low."""
+        from ..steps import complete
+
         flow = self.instance.to_array_module(solved.second_stage.flow(self.timed))
-        rest = self.part(instance=left_by(self.instance, flow, gap))
-        added = rest.build_and_solve(EXACT)
-        stage = added.second_stage
-        assert not isinstance(stage, CompletedFlow)
+        problem = FlowProblem(self.instance, self.sources, self.sinks, self.seconds)
+        applied = complete.apply(problem, flow, gap)
+        added = self.part(instance=applied.smaller.network).build_and_solve(EXACT)
         return replace(
             added,
             network=self.instance,
-            second_stage=CompletedFlow(flow, stage),
+            second_stage=applied.lift_flow(added.second_stage),
             lower=solved.lower + added.lower,
         )
-
-    def given(self, values: AnyArray) -> AnyArray:
-        """Return an array for the result: of the caller's kind, read-only if it is NumPy's."""
-        return self.instance.to_caller(values)
 
     def build_and_solve(self, rule: Rule) -> _FirstStage:
         """Build the residual network and run the first stage, in the memory that the method works in."""
@@ -508,7 +439,8 @@ class FlowCall(Call[FlowNetwork]):
         reaching = height <= residual.num_vertices
         return _FirstStage(
             self.instance,
-            SecondStage(network, residual),
+            residual.solved,
+            HostSecondStage(network, residual),
             self.instance.to_array_module(np.append(reaching, [False, True])[residual.inner]),
             not residual.arrays.excess[reaching].any(),
             residual.in_input_units(residual.constant_flow + arrived),
@@ -516,6 +448,8 @@ class FlowCall(Call[FlowNetwork]):
 
     def build_and_solve_on_device(self, device: Device, rule: Rule) -> _FirstStage:
         """Build the residual network in the memory of a GPU and run the first stage."""
+        from ..steps.second_stage.on_gpu import DeviceSecondStage
+
         solve: DeviceSolver = self.method.solve
         residual = build_on_device(
             device,
@@ -539,58 +473,9 @@ class FlowCall(Call[FlowNetwork]):
                 sink_side = device.to_host(sink_side)
         return _FirstStage(
             self.instance,
+            residual.solved,
             DeviceSecondStage(self.instance, residual, solve, self.options),
             sink_side,
             finished,
             residual.in_input_units(residual.constant_flow + int(arrived)),
         )
-
-    def min_cut(self) -> MinCutResult:
-        """Run the first stage and wrap the cut."""
-        with self.current_device():
-            return MinCutResult(**self.first_stage(), stats=self.stats(SolveStats))
-
-    def max_flow(self) -> MaxFlowResult:
-        """Run the first stage and wrap the cut; the result runs the second when its flow is first read."""
-        with self.current_device():
-            return MaxFlowResult(**self.first_stage(), stats=self.stats(SolveStats))
-
-    def limited_flow(self, limit: int | float, problem: FlowInput, solved: Fields | None) -> MaxFlowResult:
-        """Find a maximum flow of at most this value: see :mod:`preflow.maxflow.flow_limit`.
-
-        `problem` has the arc in front of the sources. `solved` has the fields of its result if it is solved.
-        """
-        network, sources, sinks = self.instance, self.sources, self.sinks
-        with self.current_device():
-            parts = solved
-            if parts is None:
-                parts = self.part(instance=problem.network, sources=problem.sources).first_stage()
-            flow = network.to_array_module(parts["_second_stage"].flow(self.timed))[: network.num_arcs]
-            side = network.to_array_module(parts["sink_side"])[: network.num_vertices]
-            is_source = vertex_mask(network, sources)
-            status, lower, upper, gap = (
-                parts[name] for name in ("status", "lower_bound", "upper_bound", "_gap")
-            )
-            if status == "optimal" and (side & is_source).any():
-                status = "flow-limit"
-            if status != "optimal":
-                whole = isinstance(lower, int)
-                side, upper = best_cut(network, sources, sinks, side & ~is_source, whole=whole)
-                if network.saturated and largest_in_cut(network, side) == INT64_MAX:
-                    raise CapacityOverflowError("capacities over the best known cut are past int64")
-                gap = proved_gap(upper, lower, upper)
-            slack = 0 if isinstance(lower, int) else tolerance(network, sources, sinks, upper)
-            return MaxFlowResult(
-                status=status,
-                lower_bound=lower,
-                upper_bound=upper,
-                stats=self.stats(SolveStats) if solved is None else solved["stats"],
-                sink_side=self.given(side),
-                network=network,
-                sources=sources,
-                sinks=sinks,
-                _gap=gap,
-                _second_stage=KnownFlow(network, sources, flow, slack=slack),
-                flow=self.given(flow),
-                flow_limit=limit,
-            )

@@ -18,8 +18,6 @@ from ..kernels.atomics import prefetch
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 
-#: How many capacities are looked at to find a gap between them.
-CAPACITIES = 1024
 #: Most arcs are never saturated if the median capacity is at least this multiple of the first decile, in a
 #: sample of FEW_CAPACITIES. It is 107 to 26,000 times the decile on rmf networks, at most 48 times on all
 #: others measured (traps that have two capacities left out), for all places where the sample may begin.
@@ -49,14 +47,6 @@ ENDS_EXPECTED = 24
 CLEAR_ON_A_PLANE, CLEAR = 7.0, 3.5
 #: Share of those other arcs that must have the same capacity both ways.
 SYMMETRIC = 0.9
-#: From this share of the sampled capacities on, most are above a bound.
-MOST_ABOVE = 0.5
-
-
-def sampled_capacities(capacity: Array, most: int = CAPACITIES) -> Array:
-    """Return a sample of the positive capacities, ascending."""
-    sample = capacity[:: max(1, len(capacity) // most)]
-    return np.sort(sample[sample > 0])
 
 
 def middle(values: Array) -> Number:
@@ -119,23 +109,6 @@ def leads_both_ways(tail: Indices, head: Indices, step: Int64) -> bool:
         down = down or head[a] < tail[a]
         a += gap
     return up and down
-
-
-def middle_of_widest_gap(capacity: Array) -> float:
-    """Return a number between the two neighbours in a sample, of those up to its median, that differ most.
-
-    It is their geometric mean. The sample must not be empty.
-    """
-    sample = np.minimum(sampled_capacities(capacity), np.finfo(np.float64).max)
-    low = np.log(sample[: len(sample) // 2 + 1])
-    gap = int(np.argmax(np.diff(low))) if len(low) > 1 else 0
-    return float(np.exp((low[gap] + low[min(gap + 1, len(low) - 1)]) / 2))
-
-
-def most_are_above(capacity: Array, bound: float) -> bool:
-    """Whether most capacities of a sample are above a bound."""
-    sample = sampled_capacities(capacity)
-    return bool((sample > bound).sum() >= MOST_ABOVE * len(sample))
 
 
 class ArcSample(NamedTuple):

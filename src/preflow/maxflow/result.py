@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
@@ -11,19 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
-from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_arcs
+from ..certify.cut import (
+    check_flow_and_cut,
+    check_no_residual_path,
+    crossing_arcs,
+    cut_capacity,
+    largest_in_cut,
+)
 from ..certify.flow import check_flow_limit
 from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
+from ..errors import CapacityOverflowError
 from ..graph.edge_tables import data_frame, labelled_flow, labelled_pairs, labelled_sides, labels_of
-from ..graph.network import DeviceFlowNetwork, FlowNetwork
+from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, vertex_mask
+from ..graph.scaling import proved_gap
 from ..solving.result import BoundedResult
 from ..solving.timing import timed
-from .contraction import ContractedFlow
-from .recover_flow import SecondStage
-from .recover_flow.completed import CompletedFlow
-from .recover_flow.known import KnownFlow
-from .recover_flow.of_grid import GridSecondStage
-from .recover_flow.on_gpu import DeviceSecondStage
+from ..stats import SolveStats
+from ..steps.step import Applied, Bounds, FlowProblem, SecondStage
 
 if TYPE_CHECKING:
     import pandas
@@ -53,9 +57,7 @@ class MinCutResult(BoundedResult):
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
     _gap: int | float
-    _second_stage: (
-        SecondStage | GridSecondStage | DeviceSecondStage | CompletedFlow | KnownFlow | ContractedFlow
-    )
+    _second_stage: SecondStage
 
     def __post_init__(self) -> None:
         for terminals in (self.sources, self.sinks):
@@ -288,6 +290,77 @@ class MinCutResult(BoundedResult):
         size = int(np.count_nonzero(self.network.to_host(self.sink_side)))
         side = f"{size:,} of {self.network.num_vertices:,} vertices on the sink side"
         return f"<MinCutResult: {self._headline()}, {side}, {self._how()}>"
+
+
+def lifted_answer(
+    problem: FlowProblem,
+    applied: Applied[Any],
+    found: BoundedResult,
+    found_side: AnyArray,
+    found_flow: Any,
+    stats: SolveStats,
+) -> MinCutResult:
+    """Return the answer of a problem that a step made smaller, by what was found for the smaller one.
+
+    `found` has the bounds, `found_side` is the sink's side, and `found_flow` has the flow.
+    """
+    network, sources, sinks, _ = problem
+    with network.current():
+        status = applied.lift_status(found.status, found_side)
+        lower, upper, gap = applied.lift_bounds(Bounds(found.lower_bound, found.upper_bound, found.gap))
+        side = applied.lift_cut(found_side)
+        if status != "optimal":
+            side, upper = best_cut(*problem[:3], side, whole=isinstance(lower, int))
+            gap = proved_gap(upper, lower, upper)
+        reason = "; ".join(filter(None, (applied.note, stats.reason)))
+        return MinCutResult(
+            status=status,
+            lower_bound=lower,
+            upper_bound=upper,
+            stats=replace(stats, reason=reason),
+            sink_side=network.to_caller(side),
+            network=network,
+            sources=sources,
+            sinks=sinks,
+            _gap=gap,
+            _second_stage=applied.lift_flow(found_flow),
+        )
+
+
+def lifted_cut(problem: FlowProblem, applied: Applied[FlowProblem], cut: MinCutResult) -> MinCutResult:
+    """Return the answer of a problem that a step made smaller, by that of the smaller one."""
+    side = problem.network.to_array_module(cut.sink_side)
+    return lifted_answer(problem, applied, cut, side, cut._second_stage, cut.stats)
+
+
+def with_flow(cut: MinCutResult, flow_limit: int | float | None = None) -> MaxFlowResult:
+    """Return the flow that belongs to a cut, to be computed when it is read."""
+    return MaxFlowResult(**vars(cut), flow_limit=flow_limit)
+
+
+def best_cut(
+    network: FlowNetwork,
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    reaching: AnyArray,
+    *,
+    whole: bool,
+) -> tuple[AnyArray, int | float]:
+    """Return the cheapest of three cuts of an unfinished solve, and its capacity.
+
+    `whole` is as in :func:`preflow.certify.cut.cut_capacity`.
+    """
+    sides = (reaching, vertex_mask(network, sinks), ~vertex_mask(network, sources))
+    cuts = [(cut_capacity(network, side, whole=whole), side) for side in sides]
+    capacity, side = min(cuts, key=lambda cut: cut[0])
+    check_not_saturated(network, side, "best known")
+    return side, capacity
+
+
+def check_not_saturated(network: FlowNetwork, sink_side: AnyArray, which: str) -> None:
+    """Raise CapacityOverflowError if capacities over a cut were past int64."""
+    if network.saturated and largest_in_cut(network, sink_side) == INT64_MAX:
+        raise CapacityOverflowError(f"capacities over the {which} cut are past int64")
 
 
 class FlowWhenRead:

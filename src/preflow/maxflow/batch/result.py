@@ -18,22 +18,11 @@ from ...graph.network_batch import FlowNetworkBatch
 from ...graph.scaling import accepted_gap, sum_slack
 from ...graph.solved_capacities import is_whole
 from ...solving.result import HEADLINES, BoundedResult
-from ..recover_flow.known import KnownFlow
+from ...steps.step import KnownFlow
 from ..result import MaxFlowResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-@dataclass(frozen=True)
-class KnownSides(KnownFlow):
-    """A flow and the smallest source side of a minimum cut."""
-
-    reached: NDArray[np.bool_]  #: shape (num_vertices,)
-
-    def source_side(self) -> NDArray[np.bool_]:
-        """Return which vertices the source reaches over residual arcs."""
-        return self.reached
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,7 +125,7 @@ class MaxFlowBatchResult(BoundedResult):
             sources=sources,
             sinks=sinks,
             _gap=self._gap[number].item(),
-            _second_stage=KnownSides(network, sources, flow, self.source_side[vertices]),
+            _second_stage=KnownFlow(network, sources, flow, reached=self.source_side[vertices]),
             flow=flow,
         )
 

@@ -26,7 +26,7 @@ residual capacity from `v` to the sink is left, so `v` is on the sink side. Flow
         run any method of maximum flow: a maximum preflow, its cut
         take these capacities away; what is left of deficits
             goes to the sink directly or downstream                      cancel_downstream
-        return excess to the source                                      recover_flow
+        return excess to the source                                      second_stage
         compute the flow of every input arc
 
 Every method starts from any residual network with excess, so all methods of the CPU solve again.
@@ -86,12 +86,12 @@ from ...solving.exclusive import Exclusive
 from ...solving.method import Method
 from ...solving.timing import timed
 from ...stats import SolveStats, added_up
-from ..api import FlowCall, FlowInput, best_cut, max_flow, solved_contracted
+from ...steps.second_stage import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
+from ...steps.step import FlowProblem, KnownFlow
+from ..api import FlowCall, cut_contracted, max_flow
 from ..policy import choose
 from ..problem import METHODS
-from ..recover_flow import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
-from ..recover_flow.known import KnownFlow
-from ..result import MaxFlowResult
+from ..result import MaxFlowResult, best_cut, with_flow
 from .both_sides import repair
 from .search_trees import SINK, FlowState, Forest, make_forest, search, touch_ends
 
@@ -850,13 +850,14 @@ class MaxFlow(Exclusive):
         """
         if not self._may_contract:
             return None, request
-        given, deadline = FlowInput(self.network, self.sources, self.sinks, {}), Deadline(request.time_limit)
-        fields, request = solved_contracted(given, request)
-        if fields is not None:
-            return MaxFlowResult(**fields), request
-        if given.seconds:  # it was tried
+        problem = FlowProblem(self.network, self.sources, self.sinks, {})
+        deadline = Deadline(request.time_limit)
+        cut, request = cut_contracted(problem, request)
+        if cut is not None:
+            return with_flow(cut), request
+        if problem.seconds:  # it was tried
             self._may_contract = deadline.passed()
-            self._reading = added_up(self._reading, given.seconds)
+            self._reading = added_up(self._reading, problem.seconds)
         return None, request
 
     def _counted(self, result: MaxFlowResult) -> MaxFlowResult:

@@ -16,14 +16,11 @@ proportional to its length. So the search counts the arcs of the cycles that it 
 O(m log n). Then cycles.py cancels all cycles on dynamic trees in O(m log n) (Sleator and Tarjan 1983, section
 6), and the search starts again.
 
-on_gpu.py has the second stage for networks on a GPU. completed.py has the second stage for a network that
-took two solves, whose flows are added.
+on_gpu.py has the second stage for networks on a GPU.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +33,7 @@ from ...kernels.bfs import reachable_from_source
 from ...kernels.constants import ONE, ZERO
 from ...kernels.csr_build import InputArcs, residual_arc
 from ...kernels.kernel import kernel
+from ...solving.exclusive import Exclusive
 from ...stats import Phase, untimed
 
 #: Colours of a vertex in the depth-first search: not visited, on the current path from the root, finished.
@@ -258,52 +256,29 @@ def flow_of_arcs(
         flow[i] = total
 
 
-class SecondStage:
-    """The second stage of one solve, which runs when a caller first needs it.
+class HostSecondStage(Exclusive):
+    """The second stage of a solve in host memory, which runs when a caller first needs it.
 
-    `residual` is the residual network of `network`, as the first stage left it; or what builds it when it is
-    needed.
+    `residual` is the residual network of `network`, as the first stage left it.
     """
 
-    def __init__(
-        self, network: FlowNetwork, residual: ResidualNetwork | Callable[[], ResidualNetwork]
-    ) -> None:
-        self.network = network
-        self._residual = residual
+    def __init__(self, network: FlowNetwork, residual: ResidualNetwork) -> None:
+        self.network, self.residual = network, residual
         # What went back so far: the stage goes on from there after Ctrl-C.
-        self._returned: Array | None = None
+        self._returned = np.zeros_like(residual.arrays.excess)
         self._is_done = False
-        self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state without the lock; run the stage first, since the state is final after it."""
+        """Run the stage, after which the state no longer changes."""
         _ = self.returned
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock())
-
-    @property
-    def residual(self) -> ResidualNetwork:
-        """The residual network, as the stages so far left it."""
-        with self._lock:
-            if not isinstance(self._residual, ResidualNetwork):
-                self._residual = self._residual()
-            return self._residual
+        return super().__getstate__()
 
     @property
     def returned(self) -> Array:
         """The flow returned to the source from each vertex; the first access runs the stage."""
-        with self._lock:
-            returned = self._returned_so_far()
-            if not self._is_done:
-                return_excess(self.network, self.residual, returned)
-                self._is_done = True
-            return returned
-
-    def _returned_so_far(self) -> Array:
-        if self._returned is None:
-            self._returned = np.zeros_like(self.residual.arrays.excess)
+        if not self._is_done:
+            return_excess(self.network, self.residual, self._returned)
+            self._is_done = True
         return self._returned
 
     def flow(self, phase: Phase = untimed) -> AnyArray:
@@ -313,8 +288,7 @@ class SecondStage:
 
     def preflow(self) -> AnyArray:
         """Return the flow of every input arc as it is now, without running the stage."""
-        with self._lock:
-            return arc_flows(self.network, self.residual, self._returned_so_far())
+        return arc_flows(self.network, self.residual, self._returned)
 
     def source_side(self) -> NDArray[np.bool_]:
         """Return which input vertices the source can reach over residual arcs once the stage has run."""

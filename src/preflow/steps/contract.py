@@ -49,26 +49,23 @@ All of this but the last step is O(n + m). That step takes O(m) time for each cy
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array, Indices, Int64, Number, Numbers
+from ..arrays import Array, Indices, Int64, Number, Numbers
 from ..graph.network import FlowNetwork
 from ..graph.recognised_grid import Arcs
+from ..graph.solved_capacities import is_whole
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.strong_components import find_components, new_components
 from ..solving.deadline import Deadline
-from ..stats import Phase, untimed
-from .features import middle_of_widest_gap, most_are_above
-from .recover_flow import BLACK, GREY, WHITE, Search, SecondStage
-from .recover_flow.completed import CompletedFlow
-from .recover_flow.known import KnownFlow
-from .recover_flow.of_grid import GridSecondStage
+from .second_stage import BLACK, GREY, WHITE, Search
+from .step import Applied, Bounds, FlowProblem
 
 #: The contracted network must have at most this share of the vertices.
 MOST_LEFT = 0.5
@@ -78,6 +75,11 @@ RAISED = 1e-9
 MOST_PAIRS = 4
 #: and if the capacities between blocks are integers with at most this sum.
 MOST_JOINED = 2.0**61
+#: How many capacities are looked at to find a gap between them.
+CAPACITIES = 1024
+#: From this share of the sampled capacities on, most are above a bound.
+MOST_ABOVE = 0.5
+
 #: Where a vertex belongs: to neither kind of terminal, to the sources, or to the sinks.
 NEITHER, AT_SOURCES, AT_SINKS = 0, 1, 2
 
@@ -270,42 +272,53 @@ def around(arcs: Arcs, block: Array, count: int, sources: Array, sinks: Array) -
 
 
 @dataclass(frozen=True, eq=False)
-class Contraction:
+class Contraction(Applied[FlowProblem]):
     """A network and what is left of it after blocks are contracted."""
 
-    network: FlowNetwork
-    #: of `network`
-    sources: NDArray[np.int64]
-    sinks: NDArray[np.int64]
+    problem: FlowProblem
+    smaller: FlowProblem
     threshold: float  #: arcs above it are strong; the capacity of a minimum cut is not above it
     #: unsigned integers, shape (num_vertices,): the vertex of `smaller` that each vertex belongs to
     block: Array
     between: Between
-    smaller: FlowNetwork
 
-    def terminals(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the blocks of sources or of sinks."""
-        return np.unique(self.block[vertices]).astype(np.int64)
+    @property
+    def note(self) -> str:
+        """How many vertices are left."""
+        size, left = len(self.block), self.smaller.network.num_vertices
+        return f"no minimum cut separates the vertices of a block: {size:,} vertices become {left:,}"
 
-    def by_vertex(self, values: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the value of its block for each vertex."""
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether all capacities are integers. If only those between blocks are, answers become floats."""
+        return is_whole(self.problem.network)
+
+    def lift_bounds(self, bounds: Bounds) -> Bounds:
+        """Return the same bounds, of the type of the capacities."""
+        if not isinstance(bounds.lower, int) or self.is_whole:
+            return bounds
+        return Bounds(*map(float, bounds))
+
+    def lift_cut(self, sink_side: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the side of its block for each vertex."""
         result = np.empty(len(self.block), dtype=bool)
-        by_vertex(values, self.block, result)
+        by_vertex(sink_side, self.block, result)
         return result
 
     def flow(self, smaller_flow: Array) -> Array:
         """Return the flow of every input arc for a flow of the contracted network."""
-        arcs = arcs_of(self.network)
-        flow = np.zeros(self.network.num_arcs, dtype=smaller_flow.dtype)
-        surplus = np.zeros(self.network.num_vertices, dtype=flow.dtype)
-        put_between(arcs, self.between, smaller_flow.copy(), flow, surplus)
+        network = self.problem.network
+        arcs, dtype = arcs_of(network), smaller_flow.dtype if self.is_whole else np.dtype(np.float64)
+        flow = np.zeros(network.num_arcs, dtype=dtype)
+        surplus = np.zeros(network.num_vertices, dtype=dtype)
+        put_between(arcs, self.between, smaller_flow.astype(dtype), flow, surplus)
         up, down = self.trees()
         if up.order is down.order:
             most = route(up, down, True, True, surplus, flow)
         else:
             most = route(up, down, True, False, surplus, flow) + route(up, down, False, True, surplus, flow)
         if raised(most) > self.threshold and overfills(arcs, flow):
-            without_cycles(arcs, flow, self.network.num_vertices)
+            without_cycles(arcs, flow, network.num_vertices)
         return flow
 
     def trees(self) -> tuple[Trees, Trees]:
@@ -315,11 +328,11 @@ class Contraction:
         there are some.
         """
         size = len(self.block)
-        root = np.empty(self.smaller.num_vertices, dtype=self.block.dtype)
+        root = np.empty(self.smaller.network.num_vertices, dtype=self.block.dtype)
         root[self.block] = np.arange(size, dtype=self.block.dtype)
-        for terminals in (self.sources, self.sinks):
+        for terminals in (self.problem.sources, self.problem.sinks):
             root[self.block[terminals]] = terminals
-        arcs = arcs_of(self.network)
+        arcs = arcs_of(self.problem.network)
         strong = sorted_above(arcs, self.threshold, size, by_head=False)
         down, up = (Trees(*(np.empty_like(strong.first[1:]) for _ in range(3))) for _ in range(2))
         position = np.full(size, size, dtype=strong.first.dtype)
@@ -331,10 +344,32 @@ class Contraction:
         return up, down
 
 
-def contract(
-    network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64], deadline: Deadline
-) -> Contraction | None:
+def sampled_capacities(capacity: Array, most: int = CAPACITIES) -> Array:
+    """Return a sample of the positive capacities, ascending."""
+    sample = capacity[:: max(1, len(capacity) // most)]
+    return np.sort(sample[sample > 0])
+
+
+def middle_of_widest_gap(capacity: Array) -> float:
+    """Return a number between the two neighbours in a sample, of those up to its median, that differ most.
+
+    It is their geometric mean. The sample must not be empty.
+    """
+    sample = np.minimum(sampled_capacities(capacity), np.finfo(np.float64).max)
+    low = np.log(sample[: len(sample) // 2 + 1])
+    gap = int(np.argmax(np.diff(low))) if len(low) > 1 else 0
+    return float(np.exp((low[gap] + low[min(gap + 1, len(low) - 1)]) / 2))
+
+
+def most_are_above(capacity: Array, bound: float) -> bool:
+    """Whether most capacities of a sample are above a bound."""
+    sample = sampled_capacities(capacity)
+    return bool((sample > bound).sum() >= MOST_ABOVE * len(sample))
+
+
+def apply(problem: FlowProblem, deadline: Deadline) -> Contraction | None:
     """Contract the blocks of a network on the host; None if too few vertices would vanish, or time is up."""
+    network, sources, sinks, seconds = problem
     if network.saturated:
         return None
     arcs, size = arcs_of(network), network.num_vertices
@@ -368,7 +403,9 @@ def contract(
     reverse = None if network.reverse_capacity is None else np.zeros_like(capacity)
     add_between(arcs, between, capacity, capacity[:0] if reverse is None else reverse)
     left = FlowNetwork(count, tail[:number], head[:number], capacity, reverse_capacity=reverse)
-    return Contraction(network, sources, sinks, max(threshold, bound), block, between, left)
+    sources, sinks = (np.unique(block[terminals]).astype(np.int64) for terminals in (sources, sinks))
+    smaller = FlowProblem(left, sources, sinks, seconds)
+    return Contraction(problem, smaller, max(threshold, bound), block, between)
 
 
 def raised(capacity: int | float) -> float:
@@ -566,48 +603,3 @@ def without_cycles(arcs: Arcs, flow: Array, size: int) -> None:
     )
     cancel_cycles(graph, amount, search)
     flow[numbers] = np.where(forward, amount, -amount)
-
-
-class ContractedFlow:
-    """The second stage of a solve on a contracted network.
-
-    `stage`, a SecondStage or what takes its place, is that of the contracted network. `number` is the type of
-    amounts, if it is not that of `stage`.
-    """
-
-    def __init__(
-        self,
-        contraction: Contraction,
-        stage: SecondStage | GridSecondStage | CompletedFlow | KnownFlow | ContractedFlow,
-        number: type[float] | None,
-    ) -> None:
-        self._contraction, self._stage, self._number = contraction, stage, number
-        self._flow: Array | None = None
-        self._lock = threading.RLock()
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return the state without the lock, but with the flow."""
-        self.flow()
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock())
-
-    def flow(self, phase: Phase = untimed) -> AnyArray:
-        """Return the flow of every input arc."""
-        with self._lock:
-            if self._flow is None:
-                smaller = self._stage.flow(phase)
-                if self._number is not None:
-                    smaller = smaller.astype(self._number)
-                with phase("recover"):
-                    self._flow = self._contraction.flow(smaller)
-            return self._flow
-
-    def preflow(self) -> AnyArray:
-        """Return the flow of every input arc."""
-        return self.flow()
-
-    def source_side(self) -> NDArray[np.bool_]:
-        """Return which vertices the source reaches over residual arcs: whole blocks."""
-        return self._contraction.by_vertex(self._stage.source_side())

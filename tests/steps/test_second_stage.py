@@ -19,9 +19,9 @@ import preflow
 from preflow import FlowNetwork
 from preflow.graph import residual as residual_module
 from preflow.graph.residual import ResidualNetwork, build_residual
-from preflow.maxflow import recover_flow
-from preflow.maxflow.recover_flow import cycles, link_cut
-from preflow.maxflow.recover_flow.cycles import cancel_all
+from preflow.steps import second_stage
+from preflow.steps.second_stage import cycles, link_cut
+from preflow.steps.second_stage.cycles import cancel_all
 from tests.support.strategies import SmallProblem, small_problems
 
 
@@ -143,7 +143,7 @@ def test_excess_returns_from_among_cycles(rim: int, spokes: int) -> None:
     initial = residual.initial_residual(network)
     assert has_cycle(residual, initial)
     returned = np.zeros_like(residual.arrays.excess)
-    recover_flow.return_excess(network, residual, returned)
+    second_stage.return_excess(network, residual, returned)
     assert returned[0] == 5
     assert returned.sum() == 5
     assert not residual.arrays.excess.any()
@@ -156,7 +156,7 @@ def test_long_cycles_are_left_to_the_trees(monkeypatch: pytest.MonkeyPatch) -> N
     for rim, spokes in ((5, 3), (300, 300)):
         assert not calls
         network, residual = wheel(rim, spokes)
-        recover_flow.return_excess(network, residual, np.zeros_like(residual.arrays.excess))
+        second_stage.return_excess(network, residual, np.zeros_like(residual.arrays.excess))
     assert len(calls) == 1
 
 
@@ -166,8 +166,8 @@ def test_a_flow_that_is_read_again_after_an_interruption(
     part: str, before: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some of the excess may be back at the source by then."""
-    stage = recover_flow.SecondStage(*wheel(5, 3))
-    real = getattr(recover_flow, part)
+    stage = second_stage.HostSecondStage(*wheel(5, 3))
+    real = getattr(second_stage, part)
 
     def interrupted(*arguments: Any) -> None:
         if not before:
@@ -175,7 +175,7 @@ def test_a_flow_that_is_read_again_after_an_interruption(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(recover_flow, part, interrupted)
+        patch.setattr(second_stage, part, interrupted)
         with pytest.raises(KeyboardInterrupt):
             stage.flow()
     assert not stage.flow().any()
@@ -214,7 +214,7 @@ def test_a_flow_takes_its_own_memory_only(parallel: bool) -> None:
     network = FlowNetwork.from_arrays(tail, head, capacity)
     result = preflow.max_flow(network, n, n + 1, method="serial-hi-pr")
     stage = result._second_stage
-    assert isinstance(stage, recover_flow.SecondStage)
+    assert isinstance(stage, second_stage.HostSecondStage)
     _ = stage.flow()
     before = [values.copy() for values in (*stage.residual.arrays, stage.returned)]
     tracemalloc.start()

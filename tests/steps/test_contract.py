@@ -18,9 +18,11 @@ from preflow import FlowNetwork
 from preflow.certify.flow import check_flow
 from preflow.generators import family
 from preflow.graph.network import MaxFlowProblem
-from preflow.maxflow import contraction, policy
-from preflow.maxflow.contraction import arcs_of, contract, without_cycles
+from preflow.maxflow import policy
 from preflow.solving.deadline import Deadline
+from preflow.steps import contract
+from preflow.steps.contract import arcs_of, without_cycles
+from preflow.steps.step import FlowProblem
 
 CONTRACTED = "no minimum cut separates the vertices of a block"
 WORTH = policy.worth_a_contraction
@@ -31,7 +33,7 @@ def small_networks_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "FEW_ARCS", 0)
     monkeypatch.setattr(policy, "ARCS_OF_PATHS", 0)
     monkeypatch.setattr(policy, "seldom_saturated", lambda capacity: bool((capacity > 0).any()))
-    monkeypatch.setattr(contraction, "MOST_LEFT", 1.0)
+    monkeypatch.setattr(contract, "MOST_LEFT", 1.0)
 
 
 def backbone(
@@ -215,10 +217,10 @@ def test_labels_and_lists() -> None:
 
 
 def test_too_few_strong_arcs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "MOST_LEFT", 0.5)
+    monkeypatch.setattr(contract, "MOST_LEFT", 0.5)
     problem = backbone(1, 10, 1)
     terminals = np.array([problem.source]), np.array([problem.sink])
-    assert contract(problem.network, *terminals, Deadline(None)) is None
+    assert contract.apply(FlowProblem(problem.network, *terminals, {}), Deadline(None)) is None
     assert not is_contracted(check(problem))
 
 
@@ -314,10 +316,11 @@ def test_a_cycle_between_blocks_overfills_a_tree() -> None:
     head = [1, 5, 2, 1, 4, 3] + [3, 1] * 10
     network = FlowNetwork.from_arrays(tail, head, [3, 2, 10, 10, 10, 10] + [2] * 20)
     terminals = np.array([0]), np.array([5])
-    held = contract(network, *terminals, Deadline(None))
+    held = contract.apply(FlowProblem(network, *terminals, {}), Deadline(None))
     assert held is not None
-    assert held.smaller.num_vertices == 4
-    ends = zip(held.smaller.tail.tolist(), held.smaller.head.tolist(), strict=True)
+    assert held.smaller.network.num_vertices == 4
+    left = held.smaller.network
+    ends = zip(*(ends.tolist() for ends in (left.tail, left.head)), strict=True)
     amount = {(0, 1): 2, (2, 3): 2, (1, 2): 20, (2, 1): 18}
     number = {int(held.block[v]): k for v, k in ((0, 0), (1, 1), (3, 2), (5, 3))}
     flow = held.flow(np.array([amount[number[u], number[v]] for u, v in ends]))
@@ -329,14 +332,14 @@ def test_trees_of_blocks(seed: int, both: bool) -> None:
     """Trees are in order, of strong arcs, and span the blocks, in one order or in two."""
     network = strong_both_ways(np.random.default_rng(seed), both=both).network
     m, n = network.num_arcs, network.num_vertices
-    held = contract(network, np.array([0]), np.array([n - 1]), Deadline(None))
+    held = contract.apply(FlowProblem(network, np.array([0]), np.array([n - 1]), {}), Deadline(None))
     if held is None:
         return
     back = network.reverse_capacity
     for each, is_up in zip(held.trees(), (True, False), strict=True):
         assert sorted(each.order.tolist()) == list(range(n))
         block = held.block[each.order]
-        assert np.count_nonzero(block[1:] != block[:-1]) == held.smaller.num_vertices - 1
+        assert np.count_nonzero(block[1:] != block[:-1]) == held.smaller.network.num_vertices - 1
         place = np.argsort(each.order)
         roots = 0
         for v, (p, i) in enumerate(zip(each.parent.tolist(), each.number.tolist(), strict=True)):
@@ -349,7 +352,7 @@ def test_trees_of_blocks(seed: int, both: bool) -> None:
             assert place[p] < place[v]
             assert capacity > held.threshold
             assert held.block[p] == held.block[v]
-        assert roots == held.smaller.num_vertices
+        assert roots == held.smaller.network.num_vertices
 
 
 # Solving again: the network is contracted anew

@@ -1,4 +1,4 @@
-"""The second stage of a network that was solved as a grid, see :mod:`preflow.graph.recognised_grid`.
+"""Solve a network that is a grid as a grid, with no arcs stored: see :mod:`preflow.graph.recognised_grid`.
 
 The result of the solve keeps the residual capacities of the grid, and nothing else. When somebody asks for
 the flow, the capacities of the arcs are added up again by pixel and direction. What is missing from them in
@@ -18,15 +18,16 @@ other excess.
 
 from __future__ import annotations
 
-import threading
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import AnyArray, Array, Integers
-from ...graph.network import FlowNetwork
-from ...graph.recognised_grid import (
+from ..arrays import AnyArray, Array, Integers
+from ..graph.grid import GridNetwork
+from ..graph.network import FlowNetwork
+from ..graph.recognised_grid import (
     Arcs,
     Numbering,
     PixelCapacities,
@@ -34,13 +35,17 @@ from ...graph.recognised_grid import (
     inner_number,
     is_terminal,
     pixel_capacities,
+    recognise_grid,
 )
-from ...graph.residual import ResidualArrays, ResidualNetwork, build_residual
-from ...graph.solved_capacities import solved_capacities
-from ...kernels.constants import ONE, ZERO
-from ...kernels.kernel import kernel
-from ...stats import Phase, untimed
-from . import SecondStage
+from ..graph.residual import ResidualArrays, ResidualNetwork, build_residual
+from ..graph.solved_capacities import solved_capacities
+from ..kernels.constants import ONE, ZERO
+from ..kernels.kernel import kernel
+from ..solving.deadline import Deadline
+from ..solving.exclusive import Exclusive
+from ..stats import Phase, untimed
+from .second_stage import HostSecondStage
+from .step import Applied, Bounds, FlowProblem, SecondStage
 
 
 @kernel
@@ -208,7 +213,7 @@ class _PixelFlow(NamedTuple):
     sums: PixelCapacities  #: as :func:`subtract_residual` leaves it, without `sink`
 
 
-class GridSecondStage:
+class GridSecondStage(Exclusive):
     """The second stage of a network that was solved as a grid.
 
     `left` has the residual capacities that the solve left: see :func:`subtract_residual`.
@@ -219,15 +224,7 @@ class GridSecondStage:
     ) -> None:
         self._network, self._source, self._sink = network, source, sink
         self._steps, self._left = steps, left
-        self._general: SecondStage | None = None
-        self._lock = threading.RLock()
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return the state without the lock."""
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock())
+        self._general: HostSecondStage | None = None
 
     def flow(self, phase: Phase = untimed) -> AnyArray:
         """Return the flow of every input arc."""
@@ -243,7 +240,7 @@ class GridSecondStage:
     def source_side(self) -> NDArray[np.bool_]:
         """Return which vertices the source can reach over residual arcs once all excess is returned."""
         found = self._returned()
-        if isinstance(found, SecondStage):
+        if isinstance(found, HostSecondStage):
             return found.source_side()
         excess = found.sums.source
         reached = np.zeros(len(excess), dtype=bool)
@@ -251,23 +248,22 @@ class GridSecondStage:
         reach_from_excess(self._steps, self._left, excess, reached, stack)
         return by_vertex(reached, self._source, self._sink, of_source=True)
 
-    def _returned(self) -> _PixelFlow | SecondStage:
+    def _returned(self) -> _PixelFlow | HostSecondStage:
         """Return the flow between pixels, or the second stage of arcs where excess needs a search."""
-        with self._lock:
-            if self._general is not None:
-                return self._general
-            network, source, sink = self._network, np.array([self._source]), np.array([self._sink])
-            solved = solved_capacities(network, source, sink, 1)
-            arcs = Arcs(network.tail, network.head, *solved.both())
-            found = pixel_capacities(arcs, self._numbering, len(self._left), 1)
-            assert found is not None, "the solve has added up the same capacities"
-            sums = found[0]
-            if subtract_residual(sums, self._steps, self._left.astype(sums.neighbor.dtype, copy=False)):
-                return _PixelFlow(arcs, sums._replace(sink=np.empty(0, dtype=np.int64)))
-            del found, sums
-            residual = residual_of_grid(network, source, sink, self._steps, self._left)
-            self._general = SecondStage(network, residual)
+        if self._general is not None:
             return self._general
+        network, source, sink = self._network, np.array([self._source]), np.array([self._sink])
+        solved = solved_capacities(network, source, sink, 1)
+        arcs = Arcs(network.tail, network.head, *solved.both())
+        found = pixel_capacities(arcs, self._numbering, len(self._left), 1)
+        assert found is not None, "the solve has added up the same capacities"
+        sums = found[0]
+        if subtract_residual(sums, self._steps, self._left.astype(sums.neighbor.dtype, copy=False)):
+            return _PixelFlow(arcs, sums._replace(sink=np.empty(0, dtype=np.int64)))
+        del found, sums
+        residual = residual_of_grid(network, source, sink, self._steps, self._left)
+        self._general = HostSecondStage(network, residual)
+        return self._general
 
     @property
     def _numbering(self) -> Numbering:
@@ -277,3 +273,46 @@ class GridSecondStage:
         flow = np.empty(self._network.num_arcs, dtype=np.int64)
         flow_of_arcs(found.arcs, self._numbering, found.sums, flow)
         return flow
+
+
+@dataclass(frozen=True, eq=False)
+class AsGrid(Applied[GridNetwork]):
+    """A network as a grid."""
+
+    network: FlowNetwork
+    source: int
+    sink: int
+    smaller: GridNetwork
+    steps: NDArray[np.uint64]  #: shape (K,): the step of each pair of opposite directions of the grid
+    direct: int  #: the capacity straight from the source to the sink
+
+    @property
+    def note(self) -> str:
+        """The shape of the grid."""
+        shape = " x ".join(map(str, self.smaller.shape))
+        return f"the network is a grid of {shape} vertices, so no arcs are stored"
+
+    def lift_bounds(self, bounds: Bounds) -> Bounds:
+        """Add what goes straight from the source to the sink."""
+        lower, upper, gap = bounds
+        return Bounds(lower + self.direct, upper + self.direct, gap)
+
+    def lift_cut(self, sink_side: AnyArray) -> NDArray[np.bool_]:
+        """Return the sink's side by vertex, given that by pixel."""
+        return by_vertex(sink_side, self.source, self.sink, of_source=False)
+
+    def lift_flow(self, found: Integers) -> SecondStage:
+        """Return what computes the flow from the residual capacities that the solve left."""
+        return GridSecondStage(self.network, self.source, self.sink, self.steps, found)
+
+
+def apply(problem: FlowProblem, deadline: Deadline, threads: int = 1) -> AsGrid | None:
+    """Return the grid that a network with one source and one sink is; None if it is none.
+
+    `threads` threads add up capacities; what they have begun they end, whatever the deadline.
+    """
+    (source,), (sink,) = problem.sources.tolist(), problem.sinks.tolist()
+    found = recognise_grid(problem.network, source, sink, threads)
+    if found is None:
+        return None
+    return AsGrid(problem.network, source, sink, found.grid, found.steps, found.direct)

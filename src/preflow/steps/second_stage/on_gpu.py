@@ -3,29 +3,27 @@
 The solver of the first stage also returns excess to the source: the arcs from the source take the place of
 the arcs to the sink. That ends, since the excess of a preflow always has a residual path back to the
 source. The flow of an input arc is its capacity less what is left of the capacity. If several input arcs
-share a residual arc, the first of them keep what is left, as in :mod:`preflow.maxflow.recover_flow`. These
+share a residual arc, the first of them keep what is left, as in :mod:`preflow.steps.second_stage`. These
 arcs are sorted by residual arc, so that the answer does not depend on the order in which threads arrive.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ...arrays import AnyArray
 from ...errors import SolverError
 from ...graph.device.build import DeviceResidualNetwork, InputArcs
+from ...graph.device.residual import DeviceNetwork
 from ...graph.network import DeviceFlowNetwork, FlowNetwork
+from ...solving.exclusive import Exclusive
+from ...solving.protocol import FlowSolver
 from ...solving.run import Control, run_interruptibly
 from ...stats import Phase, untimed
-
-if TYPE_CHECKING:
-    from ..problem import DeviceSolver
 
 Outcome = TypeVar("Outcome")
 
@@ -80,7 +78,7 @@ class _Waiting(NamedTuple):
     left_there: AnyArray
 
 
-class DeviceSecondStage:
+class DeviceSecondStage(Exclusive):
     """The second stage of one solve on a GPU, run when a caller first needs it.
 
     It keeps the residual network in the GPU's memory, as the first stage left it. `network` is on the host or
@@ -88,7 +86,11 @@ class DeviceSecondStage:
     """
 
     def __init__(
-        self, network: FlowNetwork, residual: DeviceResidualNetwork, solve: DeviceSolver, options: Any
+        self,
+        network: FlowNetwork,
+        residual: DeviceResidualNetwork,
+        solve: FlowSolver[DeviceNetwork, Any],
+        options: Any,
     ) -> None:
         self.network = network
         self.residual = residual
@@ -97,25 +99,16 @@ class DeviceSecondStage:
         # What the source's arcs can still take back: the stage goes on from there after Ctrl-C.
         self._left: Any = None
         self._is_done = False
-        self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, object]:
-        """Run the stage, after which the state no longer changes, and leave out the lock."""
-        with self._exclusive():
+        """Run the stage, after which the state no longer changes."""
+        with self.residual.device.current():
             self._all_returned()
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock())
-
-    @contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        with self._lock, self.residual.device.current():
-            yield
+        return super().__getstate__()
 
     def flow(self, phase: Phase = untimed) -> AnyArray:
         """Return the flow of every input arc, as an array of the network's kind."""
-        with self._exclusive():
+        with self.residual.device.current():
             with phase("recover"):
                 flow = flow_of_arcs(self.network, self.residual, self._all_returned())
                 self.residual.device.synchronize()
@@ -124,7 +117,7 @@ class DeviceSecondStage:
 
     def preflow(self) -> AnyArray:
         """Return the current flow of every input arc, whether or not the stage has run."""
-        with self._exclusive():
+        with self.residual.device.current():
             return self._place(flow_of_arcs(self.network, self.residual, self._returned_so_far()))
 
     def source_side(self) -> AnyArray:
@@ -132,7 +125,7 @@ class DeviceSecondStage:
 
         The solver's search for the vertices that reach the sink finds them, with every arc reversed.
         """
-        with self._exclusive():
+        with self.residual.device.current():
             residual, xp = self.residual, self.residual.device.xp
             returned = self._all_returned()
             net = residual.arrays._replace(excess=xp.zeros_like(returned), sink_residual=returned)

@@ -26,12 +26,12 @@ from preflow.graph import recognised_grid
 from preflow.graph.neighbourhood import half_neighbourhood
 from preflow.graph.recognised_grid import possible_shapes, recognise_grid, sampled_steps
 from preflow.gridcut import api as gridcut_api
-from preflow.maxflow import api, features, policy
-from preflow.maxflow.recover_flow import of_grid
-from preflow.maxflow.recover_flow.of_grid import GridSecondStage
+from preflow.maxflow import features, policy
 from preflow.solving import call
 from preflow.solving.dispatch import Choice
 from preflow.solving.run import Control
+from preflow.steps import as_grid
+from preflow.steps.as_grid import GridSecondStage
 
 AS_A_GRID = "the network is a grid of"
 WORTH_A_SEARCH = policy.worth_a_search_for_a_grid
@@ -220,7 +220,7 @@ def test_any_excess_may_be_returned_by_the_second_stage_of_arcs(
     shape: tuple[tuple[int, ...], int], seed: int, largest: int, reverse: bool
 ) -> None:
     arcs = arcs_of_grid(*shape, seed, largest, reverse)
-    with patch.object(of_grid, "subtract_residual", lambda *given: False):
+    with patch.object(as_grid, "subtract_residual", lambda *given: False):
         check_as_grid(arcs.network, arcs.source, arcs.sink, threads=1)
 
 
@@ -459,7 +459,7 @@ def test_a_time_limit_counts_the_search_for_a_grid(monkeypatch: pytest.MonkeyPat
         return recognise_grid(*given)
 
     monkeypatch.setattr(call, "run_interruptibly", noted)
-    monkeypatch.setattr(api, "recognise_grid", slow)
+    monkeypatch.setattr(as_grid, "recognise_grid", slow)
     grid, other = grid_2d(6, 7, seed=3), FAMILIES["rmf-wide"].generate("4x4", seed=1)
     for problem, found in ((grid, True), (other, False)):
         assert (AS_A_GRID in preflow.min_cut(problem, time_limit=100.0).stats.reason) == found

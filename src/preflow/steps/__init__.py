@@ -1,0 +1,1 @@
+"""How a problem becomes a smaller one, and how its answer comes back."""

@@ -1,0 +1,158 @@
+"""What a step is: it makes a flow problem smaller, and carries the answer back.
+
+::
+
+    apply(problem, deadline)        an Applied, or None where the step does not fit
+    Applied.smaller, .note          the smaller problem, and what the result says of it
+    Applied.lift_bounds             the bounds of the problem by those of the smaller one
+    Applied.lift_cut                the sink's side of a cut
+    Applied.lift_flow               a second stage, which carries the flow back when it is read
+
+Each module beside this one is a step:
+
+- ``as_grid``: a network that is a grid is solved with no arcs stored;
+- ``contract``: arcs that no minimum cut contains are contracted;
+- ``limit``: a limit of the flow becomes an arc in front of the sources;
+- ``complete``: what a flow of rounded capacities leaves is solved again.
+
+:mod:`.second_stage` is the end of each chain: it turns the preflow of a method into a flow. Steps know no
+methods, and methods know no steps. :mod:`preflow.maxflow.api` says which steps are tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import AnyArray
+from ..certify.cut import residual_reach
+from ..graph.network import FlowNetwork
+from ..solving.exclusive import Exclusive
+from ..solving.result import Status
+from ..stats import Phase, untimed
+
+Smaller = TypeVar("Smaller")
+
+
+class FlowProblem(NamedTuple):
+    """A network with its terminals, checked."""
+
+    network: FlowNetwork
+    sources: NDArray[np.int64]
+    sinks: NDArray[np.int64]
+    seconds: dict[str, float]  #: time of each phase so far
+
+
+class SecondStage(Protocol):
+    """Computes the flow of a solved problem, and what depends on it, when a caller first reads them."""
+
+    def flow(self, phase: Phase = untimed) -> AnyArray:
+        """Return the flow of every input arc."""
+        ...
+
+    def preflow(self) -> AnyArray:
+        """Return a preflow of the same value, which may be there already, of every input arc."""
+        ...
+
+    def source_side(self) -> AnyArray:
+        """Return which vertices the source reaches over residual arcs once all excess is returned."""
+        ...
+
+
+class Bounds(NamedTuple):
+    """Two bounds of the value, and a proved bound of the distance from the optimum: see BoundedResult."""
+
+    lower: int | float
+    upper: int | float
+    gap: int | float
+
+
+class Applied(Generic[Smaller]):
+    """A step that was applied."""
+
+    smaller: Smaller  #: the smaller problem
+
+    @property
+    def note(self) -> str:
+        """What the reason of the result says of the step; empty for nothing."""
+        return ""
+
+    def lift_status(self, status: Status, sink_side: AnyArray) -> Status:
+        """Return the status of the answer, given that of the smaller problem and its cut."""
+        return status
+
+    def lift_bounds(self, bounds: Bounds) -> Bounds:
+        """Return the bounds of the problem; `upper` and `gap` count where the answer is optimal."""
+        return bounds
+
+    def lift_cut(self, sink_side: AnyArray) -> AnyArray:
+        """Return the sink's side of a cut, given that of the smaller problem."""
+        return sink_side
+
+    def lift_flow(self, found: Any) -> SecondStage:
+        """Return the second stage of the problem, given that of the smaller one; it does no work yet."""
+        return LiftedFlow(self, found)
+
+    def flow(self, smaller_flow: AnyArray) -> AnyArray:
+        """Return the flow of every arc, given that of the smaller problem."""
+        raise NotImplementedError
+
+
+class LiftedFlow(Exclusive):
+    """The second stage of a problem that a step made smaller, by that of the smaller one."""
+
+    def __init__(self, applied: Applied[Any], smaller: SecondStage) -> None:
+        self._applied, self._smaller = applied, smaller
+        self._flow: AnyArray | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state with the flow."""
+        self.flow()
+        return super().__getstate__()
+
+    def flow(self, phase: Phase = untimed) -> AnyArray:
+        """Return the flow of every input arc."""
+        if self._flow is None:
+            smaller = self._smaller.flow(phase)
+            with phase("recover"):
+                self._flow = self._applied.flow(smaller)
+        return self._flow
+
+    def preflow(self) -> AnyArray:
+        """Return the flow of every input arc."""
+        return self.flow()
+
+    def source_side(self) -> AnyArray:
+        """Return which vertices the source reaches over residual arcs."""
+        return self._applied.lift_cut(self._smaller.source_side())
+
+
+@dataclass(frozen=True)
+class KnownFlow:
+    """A flow that is known, in the place of a second stage."""
+
+    network: FlowNetwork
+    sources: NDArray[np.int64]
+    known: AnyArray  #: shape (num_arcs,): the flow of every input arc
+    #: residual capacity up to this is the rounding error of floats
+    slack: float = field(default=0, kw_only=True)
+    #: which vertices the source reaches over residual arcs, if that is known
+    reached: NDArray[np.bool_] | None = field(default=None, kw_only=True)
+
+    def flow(self, phase: Phase = untimed) -> AnyArray:
+        """Return the flow of every input arc."""
+        return self.known
+
+    def preflow(self) -> AnyArray:
+        """Return the flow of every input arc."""
+        return self.known
+
+    def source_side(self) -> NDArray[np.bool_]:
+        """Return which vertices the source reaches over residual arcs, in O(n + m)."""
+        if self.reached is not None:
+            return self.reached
+        flow = self.network.to_host(self.known)
+        return residual_reach(self.network.on_host(), flow, self.sources, self.slack)
