@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import preflow
@@ -94,6 +94,7 @@ def test_large_integers(problems: list[SmallProblem]) -> None:
 
 @settings(max_examples=60)
 @given(problems=st.lists(small_problems(whole_floats, 6), min_size=1, max_size=3))
+@example(problems=[SmallProblem(2, [0, 0], [1, 1], [1.0, 2.0**53], None, [0], [1])])
 def test_whole_floats(problems: list[SmallProblem]) -> None:
     check_against_single_solves(problems)
 

@@ -344,7 +344,7 @@ class BatchCall(Call[FlowNetworkBatch]):
             upper, lower = found.upper[solved], answers.lower[solved]
             self.check_bounded(solved[np.isinf(upper)])
             slack = sum_slack(1.0) * upper
-            exact = ~rounded[solved] & (lower <= EXACT_FLOAT)
+            exact = ~rounded[solved] & (found.value[solved] <= int(EXACT_FLOAT))
             gap = np.where(exact, 0.0, np.maximum(upper - lower, 0) + slack)
             answers.gap[solved] = gap
             limit = scale[solved, LIMIT]
