@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 from click.exceptions import Exit
 
@@ -13,21 +11,13 @@ from .session import BAD_INPUT, Command, say, working
 
 
 @click.command(cls=Command)
-@click.argument("set_name", metavar="SET", help="deveci28.")
-@click.argument("names", nargs=-1, metavar="[MATRIX]...", help="Matrices of the set; default: all.")
-@click.option(
-    "--folder", metavar="DIR", help="Folder to write into; default: one with the name of the set, here."
-)
-@click.option(
-    "--mirror",
-    metavar="ADDRESS",
-    help="Address before the group of a matrix: https:, http: or file:. Default: that of the collection.",
-)
-@click.option(
-    "--list", "only_list", is_flag=True, help="Print the matrices and their addresses, fetch nothing."
-)
 def fetch(
-    set_name: str, names: Sequence[str], *, folder: str | None, mirror: str | None, only_list: bool
+    set_name: str,
+    names: tuple[str, ...],
+    *,
+    folder: str | None = None,
+    mirror: str | None = None,
+    list_: bool = False,
 ) -> None:
     """Fetch the matrices of a published experiment.
 
@@ -48,6 +38,19 @@ def fetch(
       preflow fetch deveci28 --list
       preflow fetch deveci28 amazon0505 roadNet-PA --folder matrices
       preflow fetch deveci28 --mirror file:///media/copy/MM
+
+    Parameters
+    ----------
+    set_name : SET
+        deveci28.
+    names : MATRIX
+        Matrices of the set; default: all.
+    folder : DIR
+        Folder to write into; default: one with the name of the set, here.
+    mirror : ADDRESS
+        Address before the group of a matrix: https:, http: or file:. Default: that of the collection.
+    list_
+        Print the matrices and their addresses, fetch nothing.
     """
     from ..io.matrix_collection import COLLECTION, SETS, fetch_matrix
 
@@ -58,7 +61,7 @@ def fetch(
         raise InvalidInputError(f"{set_name} has no matrix {unknown[0]!r}: it has {', '.join(matrices)}")
     address = COLLECTION if mirror is None else mirror.rstrip("/")
     chosen = list(dict.fromkeys(names)) or list(matrices)
-    if only_list:
+    if list_:
         click.echo("\n".join(f"{address}/{matrices[name].group}/{name}.tar.gz" for name in chosen))
         return
     target = make_folder(folder or set_name)

@@ -29,15 +29,6 @@ class FileProblem:
         Prove the answer, independently of the solver.
     json
         Print one JSON object and nothing else to stdout.
-
-    Attributes
-    ----------
-    solving : dict
-        Further arguments of the solver.
-    is_table, to_table : bool
-        Whether the file and the output are tables.
-    columns : mapping of str to str or None
-        The columns of a table that were read, by what they are.
     """
 
     def __init__(
@@ -64,7 +55,9 @@ class FileProblem:
         self.written = [output, *written]
         check_outputs(self.written, [file, *others])
         self.to_table = check_table_name(output, self.is_table)
+        #: further arguments of the solver
         self.solving = {**solving, "options": dict(name_and_value(text) for text in option)}
+        #: the columns of a table that were read, by what they are
         self.columns: Mapping[str, str] | None = None
         self.steps = Steps()
 
@@ -117,21 +110,9 @@ class FileProblem:
     ) -> None:
         """Print the report of a result, as JSON or as lines, and end with its exit code.
 
-        Parameters
-        ----------
-        result : result of a solver
-        problem, name : str
-            The problem and the instance.
-        size, answer, more : mapping
-            Facts for JSON: `more` follows the bounds.
-        rows : list of (str, str)
-            The same facts as lines; the first one is that of the instance.
-        value : str
-            What a proof covers.
-        wrote : str
-            What was written, as in "the flow to ".
-        approximate : bool
-            Whether an approximate answer is as asked for.
+        `size`, `answer` and `more`, which follows the bounds, are facts for JSON; `rows` are lines of the
+        same facts; the first one names the instance. `value` is what a proof covers, `wrote` what was
+        written, as in "the flow to ", and `approximate` whether an approximate answer is as asked for.
         """
         from .reports import aligned, as_json, columns_text, how_solved, solver_rows
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..graph.network import FlowNetwork, MaxFlowProblem
     from ..graph.vertex_names import VertexNames
     from ..io.solution import FlowSolution
-    from ..maxflow.result import MaxFlowResult, MinCutResult
-    from ..mincost.result import MinCostFlowResult
 
 STREAM = "-"
 #: Suffixes of problems of either kind; an .npz archive may have one of either.
@@ -274,13 +272,6 @@ def name_of(file: str) -> str:
     return name
 
 
-def check_problem_name(file: str, names: tuple[str, ...]) -> None:
-    """Raise InvalidInputError unless the name of a file to write determines its format."""
-    if file != STREAM and not file.endswith(names):
-        listed = f"{', '.join(names[:-1])} or {names[-1]}"
-        raise InvalidInputError(f"{file}: the name of a problem ends in {listed}")
-
-
 def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None] = ()) -> None:
     """Check before long work that files can be written; do not change them.
 
@@ -358,23 +349,52 @@ def write_problem(file: str, problem: MaxFlowProblem | CostNetwork, name: str) -
             write_dimacs(path, problem, comment=name)
 
 
-def write_result_table(file: str, result: MaxFlowResult | MinCutResult | MinCostFlowResult) -> None:
-    """Write a flow as a table of arcs, or a cut as a table of vertices; without labels numbered from 1."""
+def write_answer(file: str, name: str, result: Any, to_table: bool) -> None:
+    """Write a flow or a cut as a table, or as a DIMACS solution of the problem with this name.
+
+    A table has arcs, or of a cut vertices; without labels they are numbered from 1. The solution of a cut has
+    a line ``s CAPACITY`` and a line ``n VERTEX t`` for each vertex on the sink's side.
+    """
     import numpy as np
 
     from ..graph.edge_tables import labels_of
+    from ..io.files import replacing
+    from ..io.record_writer import write_comment
+    from ..io.solution import write_min_cost_solution, write_solution
     from ..maxflow.result import MaxFlowResult
     from ..mincost.result import MinCostFlowResult
 
-    first = 1 if result.network.labels is None else 0
-    if isinstance(result, MaxFlowResult | MinCostFlowResult):
+    network, first = result.network, 1 if result.network.labels is None else 0
+    is_cheapest, is_flow = isinstance(result, MinCostFlowResult), isinstance(result, MaxFlowResult)
+    if to_table and (is_cheapest or is_flow):
         write_pair_table(file, result.to_columns(), first)
         return
-    vertices = np.arange(result.network.num_vertices)
-    names = vertices + first if first else labels_of(result.network.labels, vertices)
-    write_table(
-        file, {"vertex": names.tolist(), "side": np.where(result.sink_side, "sink", "source").tolist()}
-    )
+    if to_table:
+        vertices = np.arange(network.num_vertices)
+        names = vertices + first if first else labels_of(network.labels, vertices)
+        sides = np.where(result.sink_side, "sink", "source").tolist()
+        write_table(file, {"vertex": names.tolist(), "side": sides})
+        return
+    if is_cheapest and result.upper_bound == float("inf"):
+        raise InvalidInputError("no flow was found within the time limit, so none is written")
+    best, other = "minimum cut", "a cut, not proved minimum,"
+    if is_cheapest:
+        best, other = "minimum-cost flow", "a flow, not proved cheapest,"
+    elif is_flow:
+        best, other = "maximum flow", "a flow, not proved maximum,"
+    comment = f"{best if result.status == 'optimal' else other} of {name}".strip()
+    with _path_of(file) as path:
+        if is_cheapest:
+            write_min_cost_solution(path, result.upper_bound, network, result.flow, comment=comment)
+        elif is_flow:
+            ends = network.tail, network.head
+            write_solution(path, result.lower_bound, *ends, result.flow, comment=comment)
+        else:
+            sink_side = (np.flatnonzero(result.sink_side) + 1).tolist()
+            with replacing(path, compress=file.endswith(".gz")) as output:
+                write_comment(output, f"{comment}; vertices that are not listed are on the source's side")
+                output.write(f"s {result.upper_bound}\n".encode())
+                output.write("".join([f"n {vertex} t\n" for vertex in sink_side]).encode())
 
 
 def write_pair_table(file: str, columns: Mapping[str, Array], first: int) -> None:
@@ -384,45 +404,6 @@ def write_pair_table(file: str, columns: Mapping[str, Array], first: int) -> Non
         is_end = name in ("row", "column", "source", "target") and column.dtype.kind in "iu"
         lists[name] = (column + first if is_end else column).tolist()
     write_table(file, lists)
-
-
-def write_flow(file: str, name: str, result: MaxFlowResult) -> None:
-    """Write a flow as a DIMACS solution."""
-    from ..io.solution import write_solution
-
-    network = result.network
-    is_maximum = result.status == "optimal"
-    comment = f"{'maximum flow' if is_maximum else 'a flow, not proved maximum,'} of {name}".strip()
-    with _path_of(file) as path:
-        write_solution(path, result.lower_bound, network.tail, network.head, result.flow, comment=comment)
-
-
-def write_min_cost_flow(file: str, name: str, result: MinCostFlowResult) -> None:
-    """Write a minimum-cost flow as a DIMACS solution."""
-    from ..io.solution import write_min_cost_solution
-
-    if result.upper_bound == float("inf"):
-        raise InvalidInputError("no flow was found within the time limit, so none is written")
-    is_best = result.status == "optimal"
-    comment = f"{'minimum-cost flow' if is_best else 'a flow, not proved cheapest,'} of {name}".strip()
-    with _path_of(file) as path:
-        write_min_cost_solution(path, result.upper_bound, result.network, result.flow, comment=comment)
-
-
-def write_cut(file: str, name: str, result: MinCutResult) -> None:
-    """Write a cut: a line ``s CAPACITY`` and a line ``n VERTEX t`` for each vertex on the sink's side."""
-    import numpy as np
-
-    from ..io.files import replacing
-    from ..io.record_writer import write_comment
-
-    is_minimum = result.status == "optimal"
-    title = f"{'minimum cut' if is_minimum else 'a cut, not proved minimum,'} of {name}".strip()
-    vertices = (np.flatnonzero(result.sink_side) + 1).tolist()
-    with _path_of(file) as path, replacing(path, compress=file.endswith(".gz")) as output:
-        write_comment(output, f"{title}; vertices that are not listed are on the source's side")
-        output.write(f"s {result.upper_bound}\n".encode())
-        output.write("".join([f"n {vertex} t\n" for vertex in vertices]).encode())
 
 
 def write_lines(file: str, lines: Iterable[str]) -> None:

@@ -4,59 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from ..errors import InvalidInputError
-from .files import (
-    ARCHIVE,
-    MAX_FLOW_NAMES,
-    MIN_COST_NAMES,
-    STREAM,
-    check_problem_name,
-    check_writable,
-    write_problem,
-)
+from .files import ARCHIVE, MAX_FLOW_NAMES, MIN_COST_NAMES, STREAM, check_writable, write_problem
 from .session import Command, working
 
 if TYPE_CHECKING:
     from ..generators.registry import Family, Parameter, Value
-    from ..graph.bipartite import BipartiteGraph
-    from ..graph.cost_network import CostNetwork
 
-#: Suffixes of the files of `generate`, which are no part of the name of an instance.
-DEFAULT_NAME, DEFAULT_COST_NAME = "{}.max.gz", "{}.min.gz"
+
+class _Kind(NamedTuple):
+    """The files of a kind of instances."""
+
+    what: str
+    endings: tuple[str, ...]
+    default: str  #: ending of a file that the command names
+    streams: bool = True  #: whether `-` writes to standard output
+
+
+FLOWS = _Kind("a problem", (*MAX_FLOW_NAMES, ARCHIVE), ".max.gz")
+COSTS = _Kind("a problem", (*MIN_COST_NAMES[:2], ARCHIVE), ".min.gz")
+GRAPHS = _Kind("a bipartite graph", (".mtx", ".mtx.gz"), ".mtx.gz", streams=False)
 
 
 # Unknown options are parameters of the family.
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})
-@click.argument(
-    "arguments",
-    nargs=-1,
-    metavar="FAMILY [SIZE] [--PARAMETER VALUE]",
-    help="A family, a size such as 64x16, and parameters of the family by name.",
-)
-@click.option("--seed", type=int, help="Seed of the random numbers, for families that draw some.")
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="A .max, .max.gz or .npz file, .min or .min.gz for costs; - writes DIMACS to stdout. Default: a "
-    ".max.gz or .min.gz file, named after the instance, in this folder.",
-)
-@click.option(
-    "--list",
-    "list_families",
-    is_flag=True,
-    help="List the families, or the parameters of the named one.",
-)
 def generate(
-    arguments: tuple[str, ...],
-    *,
-    seed: int | None,
-    output: str | None,
-    list_families: bool,
+    arguments: tuple[str, ...], *, seed: int | None = None, output: str | None = None, list_: bool = False
 ) -> None:
     """Generate an instance of a classic family.
 
@@ -75,99 +52,66 @@ def generate(
       preflow generate grid-2d 500x500 --contrast --smoothing 4
       preflow generate netgen 10000 -o supplies.min.gz
       preflow generate delaunay 100000 -o mesh.mtx.gz
+
+    Parameters
+    ----------
+    arguments : FAMILY [SIZE] [--PARAMETER VALUE]
+        A family, a size such as 64x16, and parameters of the family by name.
+    seed
+        Seed of the random numbers, for families that draw some.
+    output : FILE
+        A .max, .max.gz or .npz file, .min or .min.gz for costs; - writes DIMACS to stdout. Default: a .max.gz
+        or .min.gz file, named after the instance, in this folder.
+    list_
+        List the families, or the parameters of the named one.
     """
     from ..generators.registry import BIPARTITE_FAMILIES, FAMILIES, MIN_COST_FAMILIES
-    from ..generators.registry import family as family_named
-    from .reports import counted, family_lines, family_table
-
-    if not arguments:
-        if not list_families:
-            raise InvalidInputError("name a family; `preflow generate --list` shows them")
-        families: list[Family[Any]] = [
-            *FAMILIES.values(),
-            *MIN_COST_FAMILIES.values(),
-            *BIPARTITE_FAMILIES.values(),
-        ]
-        click.echo("\n".join(family_table(families)))
-        return
-    known = [*FAMILIES, *MIN_COST_FAMILIES, *BIPARTITE_FAMILIES]
-    if arguments[0] not in known:
-        close = get_close_matches(arguments[0], known, 1)
-        hint = f"did you mean {close[0]!r}? There" if close else "there"
-        raise InvalidInputError(f"unknown family {arguments[0]!r}: {hint} are {', '.join(known)}")
-    bipartite, costs = BIPARTITE_FAMILIES.get(arguments[0]), MIN_COST_FAMILIES.get(arguments[0])
-    if list_families:
-        click.echo("\n".join(family_lines(bipartite or costs or family_named(arguments[0]))))
-        return
-    if bipartite is not None:
-        _generate_graph(bipartite, arguments[1:], seed, output)
-        return
-    if costs is not None:
-        _generate_costs(costs, arguments[1:], seed, output)
-        return
-    family = family_named(arguments[0])
-    size, parameters = _size_and_parameters(family, arguments[1:])
-    if seed is not None:
-        parameters["seed"] = seed
-    if output is not None:
-        check_problem_name(output, (*MAX_FLOW_NAMES, ARCHIVE))
-    check_writable(output or DEFAULT_NAME.format(family.name))
-    with working(f"generating {family.name}"):
-        problem = family.generate(size, **parameters)
-    file = output or DEFAULT_NAME.format(problem.name.replace(" ", "-"))
-    with working(f"writing {file}"):
-        write_problem(file, problem, problem.name)
-    network = problem.network
-    if file != STREAM:
-        size_text = f"{counted(network.num_vertices, 'vertices')}, {counted(network.num_arcs, 'arcs')}"
-        click.echo(f"wrote {file}: {size_text}")
-
-
-def _generate_costs(
-    family: Family[CostNetwork], arguments: Sequence[str], seed: int | None, output: str | None
-) -> None:
-    """Generate a network with costs and write it as a DIMACS file."""
-    from .reports import counted
-
-    size, parameters = _size_and_parameters(family, arguments)
-    if seed is not None:
-        parameters["seed"] = seed
-    name = " ".join(
-        [family.name, *([] if size is None else [size])]
-        + [f"{key.replace('_', '-')} {value}" for key, value in parameters.items()]
-    )
-    file = output or DEFAULT_COST_NAME.format(name.replace(" ", "-"))
-    check_problem_name(file, (*MIN_COST_NAMES[:2], ARCHIVE))
-    check_writable(file)
-    with working(f"generating {family.name}"):
-        network = family.generate(size, **parameters)
-    with working(f"writing {file}"):
-        write_problem(file, network, name)
-    if file != STREAM:
-        size_text = f"{counted(network.num_vertices, 'vertices')}, {counted(network.num_arcs, 'arcs')}"
-        click.echo(f"wrote {file}: {size_text}")
-
-
-def _generate_graph(
-    family: Family[BipartiteGraph], arguments: Sequence[str], seed: int | None, output: str | None
-) -> None:
-    """Generate a bipartite graph and write it as a Matrix Market file."""
+    from ..graph.bipartite import BipartiteGraph
+    from ..graph.network import MaxFlowProblem
     from ..io.matrix_market import write_matrix_market
-    from .reports import counted
+    from .reports import counted, family_lines, family_table, size_text
 
-    size, parameters = _size_and_parameters(family, arguments)
+    families: dict[str, Family[Any]] = {**FAMILIES, **MIN_COST_FAMILIES, **BIPARTITE_FAMILIES}
+    if not arguments:
+        if not list_:
+            raise InvalidInputError("name a family; `preflow generate --list` shows them")
+        click.echo("\n".join(family_table(families.values())))
+        return
+    name, *words = arguments
+    if name not in families:
+        close = get_close_matches(name, families, 1)
+        hint = f"did you mean {close[0]!r}? There" if close else "there"
+        raise InvalidInputError(f"unknown family {name!r}: {hint} are {', '.join(families)}")
+    family = families[name]
+    kind = FLOWS if name in FAMILIES else COSTS if name in MIN_COST_FAMILIES else GRAPHS
+    if list_:
+        click.echo("\n".join(family_lines(family)))
+        return
+    size, parameters = _size_and_parameters(family, words)
     if seed is not None:
         parameters["seed"] = seed
-    file = output or f"{'-'.join([family.name, *([] if size is None else [size])])}.mtx.gz"
-    if not file.endswith((".mtx", ".mtx.gz")):
-        raise InvalidInputError(f"{file}: the name of a bipartite graph ends in .mtx or .mtx.gz")
+    name = name if size is None else f"{name} {size}"
+    if kind is COSTS:
+        name = " ".join([name, *(f"{key.replace('_', '-')} {value}" for key, value in parameters.items())])
+    file = output or name.replace(" ", "-") + kind.default
+    if not file.endswith(kind.endings) and not (file == STREAM and kind.streams):
+        *others, last = kind.endings
+        raise InvalidInputError(f"{file}: the name of {kind.what} ends in {', '.join(others)} or {last}")
     check_writable(file)
     with working(f"generating {family.name}"):
-        graph = family.generate(size, **parameters)
+        made = family.generate(size, **parameters)
+    if isinstance(made, MaxFlowProblem):
+        name, file = made.name, output or made.name.replace(" ", "-") + kind.default
     with working(f"writing {file}"):
-        write_matrix_market(file, graph)
-    size_text = f"{graph.num_rows:,} rows, {graph.num_columns:,} columns"
-    click.echo(f"wrote {file}: {size_text}, {counted(graph.num_edges, 'edges')}")
+        if isinstance(made, BipartiteGraph):
+            write_matrix_market(file, made)
+            edges = counted(made.num_edges, "edges")
+            text = f"{made.num_rows:,} rows, {made.num_columns:,} columns, {edges}"
+        else:
+            write_problem(file, made, name)
+            text = size_text(made.network if isinstance(made, MaxFlowProblem) else made)
+    if file != STREAM:
+        click.echo(f"wrote {file}: {text}")
 
 
 def _size_and_parameters(

@@ -8,17 +8,16 @@ from .session import Command
 
 
 @click.command(cls=Command)
-@click.argument(
-    "problems",
-    nargs=-1,
-    metavar="[PROBLEM]...",
-    help="A name from `preflow methods`, such as max_flow; default: all.",
-)
 def warm_up(problems: tuple[str, ...]) -> None:
     """Compile kernels now, so that later calls need not wait.
 
     A wheel of a release has all kernels: then there is nothing to do. Numba
     compiles those that an installation has not into the user's cache.
+
+    Parameters
+    ----------
+    problems : PROBLEM
+        A name from `preflow methods`, such as max_flow; default: all.
     """
     from ..registry import warm_up as compile_kernels
 

@@ -23,10 +23,7 @@ from .files import (
     read_network,
     read_problem,
     two_names,
-    write_cut,
-    write_flow,
-    write_min_cost_flow,
-    write_result_table,
+    write_answer,
 )
 from .session import VERIFICATION_FAILED, Command, working
 
@@ -140,10 +137,7 @@ def solve(
     find: Any = min_cost_flow if has_costs else minimum_cut if min_cut else max_flow
     result = task.solve(find, problem, naming=nullcontext() if task.is_table else _numbered_from_one())
     name = problem.name if isinstance(problem, MaxFlowProblem) else name_of(file)
-    if task.to_table:
-        task.write(write_result_table, result)
-    else:
-        task.write(write_min_cost_flow if has_costs else write_cut if min_cut else write_flow, name, result)
+    task.write(write_answer, name, result, task.to_table)
     (_report_cheapest if has_costs else _report_largest)(task, name, result)
 
 
@@ -390,10 +384,7 @@ def _verification_failed(violation: str) -> NoReturn:
 
 
 @click.command(cls=Command)
-@click.argument(
-    "name", required=False, metavar="NAME", help="A problem, such as max_flow, or a method; default: all."
-)
-def methods(name: str | None) -> None:
+def methods(name: str | None = None) -> None:
     """List the solvers with their papers and options, or explain one.
 
     A name, or one of the other names that the papers use, goes to
@@ -404,6 +395,11 @@ def methods(name: str | None) -> None:
       preflow methods
       preflow methods max_flow
       preflow methods serial-hi-pr
+
+    Parameters
+    ----------
+    name : NAME
+        A problem, such as max_flow, or a method; default: all.
     """
     from ..registry import methods as methods_of
     from .reports import method_lines

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from difflib import get_close_matches
 
 import click
 
 from ..errors import InvalidInputError
+from .files import make_folder
 from .sample_files import ALL, write_sample
 from .session import Command
 
 
 @click.command(cls=Command)
-@click.argument("names", nargs=-1, metavar="[NAME]...", help="Files to write; default: all.")
-@click.option("--folder", default=".", show_default=True, metavar="DIR", help="Folder to write into.")
-@click.option("--list", "only_list", is_flag=True, help="Print the names, write nothing.")
-def samples(names: Sequence[str], *, folder: str, only_list: bool) -> None:
+def samples(names: tuple[str, ...], *, folder: str = ".", list_: bool = False) -> None:
     """Write the files that the examples of other commands read.
 
     The photographs are those of scikit-image (the extra vision): an
@@ -29,8 +26,17 @@ def samples(names: Sequence[str], *, folder: str, only_list: bool) -> None:
 
       preflow samples
       preflow samples photo.jpg roads.csv --folder try
+
+    Parameters
+    ----------
+    names : NAME
+        Files to write; default: all.
+    folder : DIR
+        Folder to write into.
+    list_
+        Print the names, write nothing.
     """
-    if only_list:
+    if list_:
         click.echo("\n".join(ALL))
         return
     for name in names:
@@ -38,10 +44,7 @@ def samples(names: Sequence[str], *, folder: str, only_list: bool) -> None:
             near = get_close_matches(name, ALL, 3)
             hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(ALL)}"
             raise InvalidInputError(f"there is no sample {name!r}: {hint}")
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise InvalidInputError(f"{folder}: {error.strerror}") from None
+    make_folder(folder)
     written, kept = [], []
     for name in names or ALL:
         path = os.path.join(folder, name)
