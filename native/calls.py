@@ -499,7 +499,7 @@ def transports() -> Iterator[Call]:
             "points": preflow.PointCosts(rng.random((n, 2)), rng.random((m, 2))),
         }
         # Prices are smoothed with four threads or more.
-        tried = (*placements("transport"), ("multicore-cost-scaling", 4))
+        tried = (*placements("transport"), ("multicore-network-simplex", 4))
         for (kind, given), (method, threads) in product(costs.items(), tried):
             named = {"method": method, "threads": threads}
             yield (

@@ -1,6 +1,6 @@
 """All solvers with the types of their protocols: mypy compares the signatures.
 
-Made from the records of problems by ``python tests/test_records.py``; a test compares them.
+Made from the records of problems by ``python -m tests.test_records``; a test compares them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ import preflow.papers.wu_he_hong.cuda_hybrid
 import preflow.papers.wu_he_hong.cuda_lockfree
 import preflow.papers.wu_he_hong.multicore_lockfree
 import preflow.transportation.cuda_transport
-import preflow.transportation.multicore_cost_scaling
+import preflow.transportation.multicore_network_simplex
 import preflow.transportation.serial_network_simplex
 from preflow.assignment import problem as assignment
 from preflow.bipartite import problem as bipartite
@@ -170,7 +170,7 @@ MINCOST_HOSTSOLVER_SOLVE: list[mincost.HostSolver] = [
 ]
 TRANSPORTATION_HOSTSOLVER_SOLVE: list[transportation.HostSolver] = [
     preflow.transportation.serial_network_simplex.solve,
-    preflow.transportation.multicore_cost_scaling.solve,
+    preflow.transportation.multicore_network_simplex.solve,
 ]
 TRANSPORTATION_DEVICESOLVER_SOLVE: list[transportation.DeviceSolver] = [
     preflow.transportation.cuda_transport.solve,

@@ -36,10 +36,15 @@ def median_of(solve: Callable[..., Any], method: str, threads: int | None) -> tu
     return result, float(np.median(seconds)), sorted(seconds)
 
 
+def on_threads(serial: str) -> str:
+    """Return the method on several threads that a serial method is compared with."""
+    return serial.replace("serial-", "multicore-")
+
+
 def measured(name: str, solve: Callable[..., Any], serial: str, threads: int) -> dict[str, Any]:
     """Return the times of the serial method and of the one on several threads."""
     alone, before, each_before = median_of(solve, serial, None)
-    together, after, each_after = median_of(solve, "multicore-cost-scaling", threads)
+    together, after, each_after = median_of(solve, on_threads(serial), threads)
     together.verify()
     if alone.cost != together.cost:
         raise AssertionError(f"{name}: costs {alone.cost} and {together.cost}")
@@ -71,7 +76,7 @@ def networks() -> Iterator[dict[str, Any]]:
 
 def transports() -> Iterator[dict[str, Any]]:
     """Yield the times of transports."""
-    preflow.transport(*transport_masses(100), method="multicore-cost-scaling")
+    preflow.transport(*transport_masses(100), method="multicore-network-simplex")
     for size, threads in (
         (1000, 1),
         (1000, 4),
@@ -88,7 +93,7 @@ def transports() -> Iterator[dict[str, Any]]:
             ("squared", squared_distances(transport_points(size))),
         ):
             solve = partial(preflow.transport, *problem)
-            solve(method="multicore-cost-scaling", threads=threads)  # starts the threads
+            solve(method="multicore-network-simplex", threads=threads)  # starts the threads
             yield measured(f"transport {size}, {name}", solve, "serial-network-simplex", threads)
 
 

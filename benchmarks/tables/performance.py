@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from preflow.registry import METHODS
+
 from ..records import TOTAL
 from ..report import FORMAT
 from ..scale import predict
@@ -60,6 +62,13 @@ class Measured(NamedTuple):
         return self.seconds[OURS] / self.seconds[peer] if peer and OURS in self.seconds else None
 
 
+def name_now(row: Mapping[str, Any]) -> str:
+    """Return the name of a row's method, empty if it has none; the record has the one that it had then."""
+    method: str = row.get("method", "")
+    records = METHODS.get(row.get("problem", ""), ())
+    return next((each.name for each in records if method in each.old_names), method)
+
+
 def measured(name: str, problem: str = "", phase: str = TOTAL) -> list[Measured]:
     """Return the medians of a phase, of a problem if the record has several."""
     header, rows = read(name)
@@ -76,7 +85,7 @@ def measured(name: str, problem: str = "", phase: str = TOTAL) -> list[Measured]
                 shown = {contestant: each[phase] for contestant, each in row["seconds"].items()}
             else:
                 shown = {OURS if who == "preflow" else who: time for who, time in row[phase].items()}
-            found.append(Measured(row["instance"], row.get("method", ""), shown))
+            found.append(Measured(row["instance"], name_now(row), shown))
     return found
 
 

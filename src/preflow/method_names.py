@@ -1,6 +1,6 @@
 """The names of methods, devices and problems as types, so that editors complete them.
 
-Made from the records of problems by ``python tests/test_records.py``; a test compares them.
+Made from the records of problems by ``python -m tests.test_records``; a test compares them.
 Functions also take any other str as a method: it may come from outside of the package, and papers
 have other names for some.
 """
@@ -122,6 +122,6 @@ CostFlowMethodName: TypeAlias = Literal[
 TransportMethodName: TypeAlias = Literal[
     "auto",
     "serial-network-simplex",
-    "multicore-cost-scaling",
+    "multicore-network-simplex",
     "cuda-transport",
 ]

@@ -30,7 +30,7 @@ from .values import FRACTION_STYLES, INTEGER_STYLES, MODEST_STYLES, OUTLIERS, fr
 LISTED = {"listed": [1, 2, 20], "added": [1, 8]}
 OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-network-simplex": LISTED,
-    "multicore-cost-scaling": LISTED | {"temperatures": [1, 3, 12], "steps": [1, 3]},
+    "multicore-network-simplex": LISTED | {"temperatures": [1, 3, 12], "steps": [1, 3]},
 }
 #: Numbers that are drawn among others.
 HUGE_NUMBERS = [*OUTLIERS, 1e-30, 2.0**53 + 2]

@@ -1,4 +1,4 @@
-"""Transport by cost scaling on several threads: the start of its simplex, and costs as by one thread."""
+"""Network simplex from a start by several threads: the start, and costs as by one thread."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from preflow.generators import squared_distances, transport_masses, transport_po
 from preflow.graph.costs import DenseCosts
 from preflow.mincost.serial_network_simplex import check_invariants
 from preflow.solving.run import Control
-from preflow.transportation import multicore_cost_scaling, smoothing
+from preflow.transportation import multicore_network_simplex, smoothing
 from preflow.transportation.forest import spanning_forest
-from preflow.transportation.multicore_cost_scaling import (
+from preflow.transportation.multicore_network_simplex import (
+    MulticoreSimplexOptions,
     ScaledColumnGeneration,
-    ScaledTransportOptions,
     hung_by_rows,
 )
 from preflow.transportation.smoothing import COLDEST, HOTTEST, smoothed
 
-METHOD = "multicore-cost-scaling"
+METHOD = "multicore-network-simplex"
 
 
 @st.composite
@@ -42,7 +42,7 @@ def problems(draw: st.DrawFn) -> tuple[Any, Any, Any]:
 def test_the_simplex_starts_from_a_feasible_tree(problem: Any, threads: int, listed: int) -> None:
     """Invariant 1, whatever the smoothed prices are."""
     cost, a, b = problem
-    options = ScaledTransportOptions(listed=listed, temperatures=listed, steps=1)
+    options = MulticoreSimplexOptions(listed=listed, temperatures=listed, steps=1)
     generation = ScaledColumnGeneration(DenseCosts(cost[None]), (a, b), options, Control(threads=threads))
     generation.begin()
     simplex = generation.simplex
@@ -177,8 +177,8 @@ def test_a_stopped_solve_has_a_bound() -> None:
     problem = transport_masses(300)
     control = Control(threads=2)
     control.stop[0] = 1
-    found = multicore_cost_scaling.solve(
-        DenseCosts(problem.cost[None]), problem.a[None], problem.b[None], ScaledTransportOptions(), control
+    found = multicore_network_simplex.solve(
+        DenseCosts(problem.cost[None]), problem.a[None], problem.b[None], MulticoreSimplexOptions(), control
     )[0]
     assert found.ending == "stopped"
     assert len(found.v) == 300

@@ -9,7 +9,7 @@ from preflow.graph.costs import DenseCosts
 from preflow.graph.point_costs import PointCosts
 from preflow.transportation import policy
 
-FEW, MANY = "serial-network-simplex", "multicore-cost-scaling"
+FEW, MANY = "serial-network-simplex", "multicore-network-simplex"
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ METHODS = (
         "multicore-multi-source-bfs",
         "bipartite.multicore_multi_source_bfs",
         "MulticoreMultiSourceBfsOptions",
-        "disjoint trees level by level from all free rows, one augmenting path a tree",
+        "disjoint trees level by level from all free rows, one augmenting path a tree; also for one thread",
         "preflow, after Azad, Buluç and Pothen 2016",
         parallel=True,
     ),

@@ -52,7 +52,7 @@ METHODS = (
         "multicore-lockfree",
         "gridcut.multicore_lockfree",
         "GridLockFreeOptions",
-        "pushes to the lowest neighbour without locks, and periodic global relabels",
+        "pushes to the lowest neighbour without locks, periodic global relabels; also for one thread",
         HONG_ON_GRIDS,
         parallel=True,
         variants={"Hong": {"relabel_period": None}},

@@ -202,7 +202,7 @@ METHODS = (
         "multicore-paths",
         "maxflow.multicore_paths",
         "PathsOptions",
-        "highest label along paths, each thread on the vertices it owns; serial-hi-pr for narrow networks",
+        "highest label along paths, each thread on its own vertices, also one on all; serial-hi-pr if narrow",
         "preflow; Goldberg 2008; Cihan 2010, section 4.7",
         parallel=True,
     ),

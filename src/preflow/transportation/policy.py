@@ -49,5 +49,5 @@ def choose(
     if isinstance(costs, PointCosts):
         enough = MANY_PAIRS_OF_POINTS if threads >= MANY_THREADS else MANY_PAIRS_ALONE
     if n * m >= enough and not isinstance(costs, SparseCosts):
-        return Choice("multicore-cost-scaling", f"cost scaling pays for {n:,} x {m:,} pairs")
+        return Choice("multicore-network-simplex", f"a start by smoothed prices pays for {n:,} x {m:,} pairs")
     return Choice("serial-network-simplex", "network simplex on the pairs of small reduced cost is fastest")

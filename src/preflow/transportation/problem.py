@@ -35,13 +35,14 @@ METHODS = (
         points=True,
     ),
     Method(
-        "multicore-cost-scaling",
-        "transportation.multicore_cost_scaling",
-        "ScaledTransportOptions",
-        "cost scaling on the pairs of small reduced cost; network simplex adds others while they would help",
+        "multicore-network-simplex",
+        "transportation.multicore_network_simplex",
+        "MulticoreSimplexOptions",
+        "network simplex from a start by all threads, also one: smoothed prices, then cost scaling",
         "Goldberg 1997; Łupińska 2011, Algorithm 5.4; Ford and Fulkerson 1958",
         parallel=True,
         points=True,
+        old_names=("multicore-cost-scaling",),
     ),
     CudaMethod(
         "cuda-transport",

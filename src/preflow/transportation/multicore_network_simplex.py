@@ -92,8 +92,8 @@ MOST_MASS = 2**60
 
 
 @dataclass(frozen=True)
-class ScaledTransportOptions(TransportSimplexOptions):
-    """Options of cost scaling for transport.
+class MulticoreSimplexOptions(TransportSimplexOptions):
+    """Options of network simplex from a parallel start.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ def merge_pairs(
 class ScaledColumnGeneration(ColumnGeneration):
     """The solve of one item."""
 
-    options: ScaledTransportOptions
+    options: MulticoreSimplexOptions
 
     def begin(self) -> None:
         """List the first pairs, and start the simplex from a flow that is nearly optimal."""
@@ -354,7 +354,7 @@ def solve(
     costs: DenseCosts | SparseCosts | PointCosts,
     a: NDArray[np.int64],
     b: NDArray[np.int64],
-    options: ScaledTransportOptions,
+    options: MulticoreSimplexOptions,
     control: Control,
 ) -> list[TransportFound]:
     """Solve: see :class:`preflow.solving.protocol.TransportSolver`."""
