@@ -23,18 +23,10 @@ import preflow
 from preflow.cuda import runtime
 from preflow.generators import FAMILIES, bipartite_family
 from preflow.generators.min_cost import netgen
+from preflow.registry import PROBLEMS
 from tests.support.paths import ROOT
 
 TOOLS = ("memcheck", "racecheck")
-PROBLEMS = (
-    "max_flow",
-    "grid_cut",
-    "bipartite_matching",
-    "matching",
-    "linear_assignment",
-    "min_cost_flow",
-    "transport",
-)
 #: Blocks of a kernel whose blocks wait for each other: under a tool all their threads are slow.
 MOST_BLOCKS = 8
 #: Seconds for a method.
@@ -130,7 +122,7 @@ def run(tool: str, problem: str, method: str) -> tuple[str, bool]:
 
 def main() -> None:
     tools = sys.argv[1:] or TOOLS
-    methods = [(p, m.name) for p in PROBLEMS for m in preflow.methods(p) if m.device == "cuda"]
+    methods = [(p.name, m.name) for p in PROBLEMS for m in p.methods if m.device == "cuda"]
     methods.append(("max_flow_batch", "cuda-dinic"))
     jobs = [(tool, *each) for tool in tools for each in methods]
     right = True

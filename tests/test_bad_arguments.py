@@ -12,6 +12,7 @@ import pytest
 import preflow
 from preflow import reductions, vision
 from preflow.errors import PreflowError
+from tests.support.problems import small_calls
 
 NETWORK = [0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]
 COSTS = preflow.CostNetwork.from_arrays([0, 0, 1], [1, 2, 2], capacity=[2, 4, 2], cost=[1, 5, 2])
@@ -32,18 +33,11 @@ WRONG: dict[str, list[Any]] = {
     "flow_limit": NO_NUMBERS,
 }
 CALLS: dict[str, Callable[..., Any]] = {
-    "max_flow": partial(preflow.max_flow, NETWORK, 0, 3),
-    "min_cut": partial(preflow.min_cut, NETWORK, 0, 3),
+    **small_calls(),
     "max_flow_batch": partial(preflow.max_flow_batch, [NETWORK, NETWORK], 0, 3),
-    "grid_cut": partial(preflow.grid_cut, *GRID),
     "grid_cut_batch": partial(preflow.grid_cut_batch, GRID[0][None], GRID[1][None], 1),
-    "bipartite_matching": partial(preflow.bipartite_matching, ([0, 1], [0, 1])),
-    "matching": partial(preflow.matching, (*EDGES, [1, 2, 3])),
-    "linear_assignment": partial(preflow.linear_assignment, [[1, 2], [3, 1]]),
     "singles": partial(preflow.linear_assignment, [[1, 2], [3, 1]], unmatched_cost=1),
-    "min_cost_flow": partial(preflow.min_cost_flow, COSTS, [3, 0, -3]),
     "max_flow_min_cost": partial(preflow.max_flow_min_cost, COSTS, 0, 2),
-    "transport": partial(preflow.transport, [[1, 2], [3, 1]], [1, 1], [1, 1]),
     "parametric_max_flow": partial(preflow.parametric_max_flow, NETWORK, [1, 0, 0, 0], 0, 3),
     "MaxFlow": partial(preflow.MaxFlow, NETWORK, 0, 3),
     "MaxFlow.solve": lambda **wrong: preflow.MaxFlow(NETWORK, 0, 3).solve(**wrong),

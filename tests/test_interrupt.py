@@ -11,21 +11,23 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
-from scipy.sparse import csr_array
 
 import preflow
-from preflow.generators import FAMILIES, traps
+from preflow.generators import FAMILIES
 from preflow.kernels.kernel import kernel
 from preflow.progress import ProgressReport
 from preflow.solving import run
+from preflow.solving.method import Method
 from preflow.solving.run import Abandoned, Control, run_interruptibly
 from preflow.solving.threads import Task
 from preflow.solving.timing import begin_compiling, compile_seconds, counted_as_compiling, end_compiling
+from tests.support.problems import SAMPLES
 from tests.support.processes import obey_ctrl_c
 
 SCRIPT = """
@@ -189,79 +191,34 @@ def test_solves_in_many_user_threads() -> None:
     assert values == [expected] * 8
 
 
-def half_used(tail: Any, head: Any, capacity: Any) -> Any:
-    """Return the supplies of the flow that uses half of every capacity."""
-    return np.bincount(tail, capacity // 2, 300) - np.bincount(head, capacity // 2, 300)
-
-
-def instance_of(problem: str) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
-    """Return a function, an instance that takes every method some rounds, and more arguments."""
-    if problem == "max_flow":
-        return preflow.max_flow, FAMILIES["rmf-wide"].generate("16x8", seed=1), {}
-    if problem == "grid_cut":
-        return preflow.grid_cut, traps.opposite_sides((40, 40)), {}
-    if problem == "bipartite_matching":
-        return preflow.bipartite_matching, traps.scrambled_cycle(5000), {"initial": "none"}
-    rng = np.random.default_rng(1)
-    if problem == "min_cost_flow":
-        tail, head = rng.integers(0, 300, (2, 2000))
-        capacity, cost = rng.integers(0, 50, 2000), rng.integers(-100, 1000, 2000)
-        return (
-            preflow.min_cost_flow,
-            (tail, head, capacity, cost),
-            {"supply": half_used(tail, head, capacity)},
-        )
-    if problem in ("matching", "pairs"):
-        ends = rng.integers(0, 400, (2, 1000))
-        return (
-            preflow.matching,
-            (*ends, rng.integers(1, 100, 1000)),
-            {"weight": None if problem == "matching" else False},
-        )
-    if problem == "transport":
-        masses = rng.integers(1, 50, 60)
-        costs = rng.integers(0, 1000, (60, 60))
-        return preflow.transport, costs, {"a": masses, "b": rng.permutation(masses)}
-    costs = rng.integers(1, 1000, (100, 1)) * rng.integers(1, 1000, 100)
-    return preflow.linear_assignment, csr_array(costs) if problem == "sparse" else costs, {}
-
-
-PROBLEMS = (
-    *("max_flow", "grid_cut", "bipartite_matching", "matching", "linear_assignment", "min_cost_flow"),
-    "transport",
-)
 #: Counters of work.
 WORK = ("pushes", "relabels", "arc_scans", "phases", "augmentations", "pivots")
 
 CPU_METHODS = [
-    (problem, method.name)
-    for problem in PROBLEMS
+    pytest.param(problem, method, name, id=f"{name}-{method.name}")
+    for problem, sample in SAMPLES.items()
     for method in preflow.methods(problem)
-    if method.device == "cpu" and (method.weighted or method.approximate or problem != "matching")
+    if method.device == "cpu"
+    for name in sample.rounds(method)
 ]
-CPU_METHODS += [
-    ("pairs", method.name)
-    for method in preflow.methods("matching")
-    if method.device == "cpu" and not method.weighted
-]
-CPU_METHODS += [("sparse", name) for problem, name in CPU_METHODS if problem == "linear_assignment"]
 
 
-@pytest.mark.parametrize(("problem", "method"), CPU_METHODS)
+@pytest.mark.parametrize(("problem", "method", "name"), CPU_METHODS)
 def test_every_method_looks_at_the_stop_flag(
-    problem: str, method: str, monkeypatch: pytest.MonkeyPatch
+    problem: str, method: Method, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the flag raised from the start a method does next to nothing, and its bounds hold."""
-    solve, instance, more = instance_of(problem)
+    arguments, more = SAMPLES[problem].rounds(method)[name]
+    solve = partial(getattr(preflow, problem), *arguments, method=method.name, **more)
     make = Control.__post_init__
 
     def make_stopped(control: Control) -> None:
         make(control)
         control.stop[0] = 1
 
-    whole = solve(instance, method=method, **more)
+    whole = solve()
     monkeypatch.setattr(Control, "__post_init__", make_stopped)
-    stopped = solve(instance, method=method, **more)
+    stopped = solve()
     assert stopped.status == "time-limit"
     if whole.status == "approximate":
         whole.verify()
@@ -275,10 +232,10 @@ def test_every_method_looks_at_the_stop_flag(
     assert done[0] <= done[1] / 4
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("problem", SAMPLES)
 def test_ctrl_c_leaves_out_the_answer(problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Proving bounds and recovering a flow would take time that nobody waits for."""
-    solve, instance, more = instance_of(problem)
+    arguments, more = next(iter(SAMPLES[problem].rounds(preflow.methods(problem)[0]).values()))
     ended: list[str] = []
 
     def run_interrupted(work: Callable[[], Any], control: Control, *_: Any) -> None:
@@ -291,7 +248,7 @@ def test_ctrl_c_leaves_out_the_answer(problem: str, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("preflow.solving.call.run_interruptibly", run_interrupted)
     with pytest.raises(KeyboardInterrupt):
-        solve(instance, time_limit=60.0, threads=1, **more)
+        getattr(preflow, problem)(*arguments, time_limit=60.0, threads=1, **more)
     assert ended == [problem]
 
 

@@ -15,6 +15,7 @@ import pytest
 import preflow
 from preflow import distributed, generators, reductions, vision
 from preflow.errors import InvalidInputError, PreflowError
+from tests.support.problems import small_calls
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -30,16 +31,9 @@ LABELS = {"data": np.arange(12).reshape(3, 2, 2), "distance": vision.potts(3)}
 
 #: A call of each public function with the arguments that it needs; numbers among them are tried, too.
 CALLS: dict[Callable[..., Any], dict[str, Any]] = {
-    preflow.max_flow: FLOW,
-    preflow.min_cut: FLOW,
-    preflow.min_cost_flow: {"network": COSTS, "supply": [2, 0, 0, -2]},
+    **{call.func: inspect.signature(call.func).bind(*call.args).arguments for call in small_calls().values()},
     preflow.max_flow_min_cost: {"network": COSTS, "source": 0, "sink": 3},
     preflow.parametric_max_flow: {**FLOW, "slope": [1, 0, 0, 0]},
-    preflow.linear_assignment: {"cost": [[1, 2], [2, 1]]},
-    preflow.bipartite_matching: {"graph": [[1, 1], [0, 1]]},
-    preflow.matching: {"graph": EDGES},
-    preflow.transport: {"cost": [[1, 2], [2, 1]], "a": [1, 2], "b": [2, 1]},
-    preflow.grid_cut: GRID,
     preflow.contrast_capacity: {"image": IMAGE},
     preflow.global_min_cut: {"graph": EDGES},
     preflow.gomory_hu_tree: {"graph": EDGES},

@@ -30,6 +30,7 @@ import preflow.vision
 from preflow import errors, reductions, vision
 from preflow.solving.result import BoundedResult
 from tests.support.cuda_on_cpu.arrays import OnGpu
+from tests.support.problems import small_calls
 
 #: Public classes of modules without ``__all__``.
 MORE: dict[ModuleType, tuple[str, ...]] = {
@@ -74,17 +75,25 @@ def painting() -> preflow.vision.Painting:
     return painted
 
 
+def solved() -> dict[str, Callable[[], Any]]:
+    """Return samples of the results of all problems, and of their statistics."""
+    found = {}
+    for call in small_calls().values():
+        result = call()
+        found |= {type(each).__name__: lambda each=each: each for each in (result, result.stats)}
+    return found
+
+
 def samples() -> dict[str, Callable[[], Any]]:
     """Return, by the name of a class, a function that makes an instance."""
     labels = preflow.vision.LabelEnergy.from_arrays(np.arange(12).reshape(3, 2, 2), vision.potts(3), 1)
     graph = preflow.BipartiteGraph.from_arrays([0, 0, 1], [0, 1, 1])
     graph_of_edges = preflow.UndirectedGraph.from_edges([("a", "b", 3), ("b", "c", 4), ("a", "c", 2)])
     return {
+        **solved(),
         "AssignmentAsTransport": lambda: reductions.AssignmentAsTransport.of([[1, 2], [4, 4]]),
-        "AssignmentResult": lambda: preflow.linear_assignment([[1, 2], [4, 4]]),
         "MinimumCuts": lambda: preflow.minimum_cuts(([0, 1], [1, 2], [1, 1]), 0, 2),
         "AssignmentWithSinglesResult": lambda: preflow.linear_assignment([[1, 2], [4, 4]], unmatched_cost=1),
-        "AssignmentStats": lambda: preflow.linear_assignment([[1, 2], [4, 4]]).stats,
         "BMatching": lambda: reductions.b_matching(graph),
         "BinaryEnergy": lambda: vision.BinaryEnergy([[0, 1], [2, 0]], [[0, 1]], [[0, 1], [1, 0]]),
         "BipartiteGraph": lambda: graph,
@@ -108,13 +117,10 @@ def samples() -> dict[str, Callable[[], Any]]:
         "FlowSolution": lambda: preflow.io.solution.FlowSolution(4, *np.zeros((3, 2), dtype=np.int64)),
         "GrabCut": lambda: vision.grabcut(np.eye(8), vision.box((8, 8), (2, 2), (6, 6))),
         "GeneralBMatching": lambda: reductions.general_b_matching(([0, 0], [1, 2]), 2),
-        "GeneralMatchingResult": lambda: preflow.matching(([0, 1, 2, 2], [1, 2, 0, 3], [5, 6, 7, 4])),
-        "GeneralMatchingStats": lambda: preflow.matching(([0], [1])).stats,
         "GraphFile": lambda: preflow.io.bipartite.GraphFile(graph, 1),
         "GlobalMinCut": lambda: preflow.global_min_cut(graph_of_edges),
         "GomoryHuTree": lambda: preflow.gomory_hu_tree(graph_of_edges),
         "GridCutBatchResult": lambda: preflow.grid_cut_batch(IMAGE[None] * 2, 1 - IMAGE[None], 1),
-        "GridCutResult": lambda: preflow.grid_cut(GRID),
         "GridNetwork": lambda: GRID,
         "JobAssignment": lambda: reductions.assign_jobs([[1, 2], [4, 4]], limit=2),
         "JobsAsMinCostFlow": lambda: reductions.JobsAsMinCostFlow.of([[1, 2], [4, 4]]),
@@ -123,19 +129,13 @@ def samples() -> dict[str, Callable[[], Any]]:
         "Labelling": lambda: vision.alpha_expansion(np.arange(12).reshape(3, 2, 2), vision.potts(3), 1),
         "LowerBoundsRemoved": lambda: reductions.LowerBoundsRemoved.of(COST_NETWORK),
         "MatchingAsMaxFlow": lambda: reductions.MatchingAsMaxFlow.of(graph),
-        "MatchingResult": lambda: preflow.bipartite_matching(graph),
-        "MatchingStats": lambda: preflow.bipartite_matching(graph).stats,
         "MaxFlow": lambda: preflow.MaxFlow(NETWORK, 0, 3),
         "MaxFlowAsCirculation": lambda: reductions.MaxFlowAsCirculation.of(NETWORK, 0, 3),
         "MaxFlowBatchResult": lambda: preflow.max_flow_batch([NETWORK, NETWORK], 0, [3, 4]),
         "MaxFlowMinCostResult": lambda: preflow.max_flow_min_cost(COST_NETWORK, 0, 2),
         "MaxFlowProblem": lambda: preflow.MaxFlowProblem(NETWORK, 0, (3, 4)),
-        "MaxFlowResult": lambda: preflow.max_flow(NETWORK, 0, 3),
         "Method": lambda: preflow.methods("max_flow")[0],
         "MinCostFlow": lambda: preflow.MinCostFlow(COST_NETWORK),
-        "MinCostFlowResult": lambda: preflow.min_cost_flow(COST_NETWORK, [3, 0, -3]),
-        "MinCostStats": lambda: preflow.min_cost_flow(COST_NETWORK).stats,
-        "MinCutResult": lambda: preflow.min_cut(NETWORK, 0, 3),
         "OpticalFlow": lambda: vision.find_optical_flow(IMAGE, IMAGE, max_displacement=1),
         "ParametricMaxFlow": lambda: preflow.parametric_max_flow(NETWORK, [1, 0, 0, 0, 0], 0, 3),
         "Parameter": lambda: preflow.generators.Parameter("n", int, None),
@@ -151,11 +151,9 @@ def samples() -> dict[str, Callable[[], Any]]:
         "RoundedMatrix": lambda: reductions.round_matrix([[0.5, 1.25]]),
         "RoundingAsCirculation": lambda: reductions.RoundingAsCirculation.of([[0.5, 1.25]]),
         "Segmentation": lambda: vision.segment(IMAGE, IMAGE == 1, IMAGE == 0),
-        "SolveStats": lambda: preflow.max_flow(NETWORK, 0, 3).stats,
         "Stereo": lambda: vision.match_stereo(IMAGE, IMAGE, 1),
         "TJoin": lambda: reductions.t_join(([0], [1]), [0, 1]),
         "TransportAsMinCostFlow": lambda: reductions.TransportAsMinCostFlow.of([[1, 2]], [3], [1, 2]),
-        "TransportResult": lambda: preflow.transport([[4, 1], [2, 3]], [3, 5], [4, 4]),
         "TerminalsMerged": lambda: reductions.TerminalsMerged.of(NETWORK, 0, [3, 4]),
         "UndirectedAsDirected": lambda: reductions.UndirectedAsDirected.of(NETWORK, 0, 3),
         "UndirectedCostsAsDirected": lambda: reductions.UndirectedCostsAsDirected.of(COST_NETWORK),

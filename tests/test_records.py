@@ -1,6 +1,6 @@
 """What is made from the records of problems: types of names, the stub of the package, solvers for mypy.
 
-    python tests/test_records.py    # write these files again, after an edit of a problem.py
+    python -m tests.test_records    # write these files again, after an edit of a problem.py
 
 Editors and mypy read types from files only, so these lists cannot be computed when the package is imported.
 """
@@ -22,7 +22,7 @@ from tests.support.paths import ROOT
 pytestmark = pytest.mark.fast
 
 PACKAGE = ROOT / "src" / "preflow"
-MADE = "Made from the records of problems by ``python tests/test_records.py``; a test compares them."
+MADE = "Made from the records of problems by ``python -m tests.test_records``; a test compares them."
 
 
 def literal(comment: str, name: str, values: Iterable[str]) -> str:
@@ -124,7 +124,7 @@ GENERATED = {
 
 @pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
 def test_what_is_made_from_records_is_current(path: Path) -> None:
-    assert path.read_text("utf-8") == GENERATED[path](), "run python tests/test_records.py"
+    assert path.read_text("utf-8") == GENERATED[path](), "run python -m tests.test_records"
 
 
 if __name__ == "__main__":

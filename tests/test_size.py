@@ -12,7 +12,9 @@ import pytest
 
 from preflow.kernels import kernel
 from preflow.kernels.kinds import declared
+from preflow.registry import PROBLEMS
 from tests.support.paths import ROOT
+from tests.support.problems import SAMPLES, Sample
 
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
@@ -42,22 +44,11 @@ LINES = {
     "reductions": 4816,
     "solving": 1738,  # the record of a problem; Control.excess, which stays for a release
     "steps": 2257,
-    "transportation": 4951,  # its record
+    "transportation": 4952,  # its record
     "vision": 9824,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.
 KINDS = 469
-#: A first call of each problem, and the most modules of the package that it imports.
-CALLS = {
-    "max_flow": ("([(0, 1, 3), (1, 2, 2)], 0, 2)", 96),
-    "min_cut": ("([(0, 1, 3), (1, 2, 2)], 0, 2)", 97),
-    "grid_cut": ("([[3, 0], [0, 1]], [[0, 1], [2, 0]], 1)", 68),  # accesses to arcs serve networks, too
-    "bipartite_matching": ("([(0, 1), (1, 0)])", 79),
-    "matching": ("([(0, 1), (1, 2)])", 71),
-    "linear_assignment": ("([[1, 2], [2, 1]])", 82),
-    "min_cost_flow": ("([(0, 1, 3, 1)], {0: 1, 1: -1})", 60),
-    "transport": ("([[1, 2], [2, 1]], [1, 1], [1, 1])", 80),
-}
 
 
 def lines() -> dict[str, int]:
@@ -81,10 +72,12 @@ def test_there_are_no_more_kinds_of_arguments() -> None:
 
 
 @pytest.mark.skipif(kernel.native is None, reason="no compiled kernels: make native")
-@pytest.mark.parametrize("problem", CALLS)
-def test_a_first_call_imports_no_more_modules(problem: str) -> None:
-    arguments, most = CALLS[problem]
-    code = f"import sys, preflow; preflow.{problem}{arguments}; "
+@pytest.mark.parametrize(
+    ("function", "sample"),
+    [(name, SAMPLES[problem.name]) for problem in PROBLEMS for name in problem.functions],
+)
+def test_a_first_call_imports_no_more_modules(function: str, sample: Sample) -> None:
+    code = f"import sys, preflow; preflow.{function}(*{sample.arguments!r}); "
     code += "print(sum(name.split('.')[0] == 'preflow' for name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert int(done.stdout) <= most
+    assert int(done.stdout) <= sample.modules[function]

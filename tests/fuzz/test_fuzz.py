@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import preflow
 
-from . import assignments, costflows, flows, grids, matchings, transports
-from .drivers import DRIVERS
+from .drivers import DRIVERS, OF_PROBLEMS
 from .harness import corpus_entries, corpus_text
 
 #: What each driver does: the same cases on every machine that is not slow.
@@ -28,18 +26,9 @@ def test_corpus(entry: dict[str, Any]) -> None:
     assert failure is None
 
 
-@pytest.mark.parametrize(
-    ("problem", "module"),
-    [
-        ("max_flow", flows),
-        ("grid_cut", grids),
-        ("bipartite_matching", matchings),
-        ("linear_assignment", assignments),
-        ("min_cost_flow", costflows),
-        ("transport", transports),
-    ],
-)
-def test_every_method_on_the_cpu_is_fuzzed(problem: str, module: ModuleType) -> None:
+@pytest.mark.parametrize("problem", [name for name in OF_PROBLEMS if hasattr(OF_PROBLEMS[name], "OPTIONS")])
+def test_every_method_on_the_cpu_is_fuzzed(problem: str) -> None:
+    module = OF_PROBLEMS[problem]
     missing = {method.name for method in preflow.methods(problem) if method.device == "cpu"} - set(
         module.OPTIONS
     )
