@@ -63,7 +63,10 @@ def command() -> str:
 
 
 def _commit() -> str:
-    """Return the commit of this clone, with a plus if files differ from it; nothing if there is no git."""
+    """Return the commit of this clone, with a plus if files differ from it.
+
+    A copy of the files without git has it in the variable PREFLOW_COMMIT, if it has it.
+    """
 
     def git(*words: str) -> str:
         root = Path(__file__).resolve().parent
@@ -74,7 +77,7 @@ def _commit() -> str:
         changed = git("status", "--porcelain", "--untracked-files=no")
         return git("rev-parse", "--short=8", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.SubprocessError):
-        return ""
+        return os.environ.get("PREFLOW_COMMIT", "")
 
 
 def _field(file: Path, name: str) -> str | None:

@@ -40,6 +40,8 @@ PACKAGES = {
     "lapx-lapjvr": "lapx `lapjvr`",
     "lapx-lapjvx": "lapx `lapjvx`",
 }
+#: The most packages that a table shows beside preflow; ratios are to the fastest of all.
+MOST_PEERS = 6
 #: The contestant that is compared with the others.
 OURS = "preflow:auto"
 
@@ -163,7 +165,7 @@ def speed(*_: str) -> Table:
 def beside_peers(name: str, problem: str, phase: str = TOTAL, what: str = "instance") -> Table:
     """Return seconds of each contestant on each instance, and preflow's share of the fastest other one's."""
     found = measured(name, problem, phase)
-    peers = strongest_first(found)
+    peers = strongest_first(found)[:MOST_PEERS]
     methods = any(row.method for row in found)
     rows = []
     for row in found:

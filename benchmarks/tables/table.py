@@ -76,7 +76,7 @@ def sources(name: str) -> list[str]:
     runs = []
     for part in parts_of(header):
         commit = part.get("commit") or part.get("versions", {}).get("commit")
-        at = f"commit {commit}" if commit else f"recorded in commit {part['added']}"
+        at = f"commit {commit}" if commit else f"recorded in commit {part.get('added', 'unknown')}"
         busy = ", which had other work" if part.get("busy") else ""
         command = f", `{part['command']}`" if part["command"] else ""
         runs.append(f"{machine(part)}{busy}, {part['date'][:10]}, {at}{command}")

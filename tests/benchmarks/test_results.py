@@ -18,6 +18,11 @@ from tests.support.paths import ROOT
 pytestmark = pytest.mark.fast
 
 RECORDS = sorted(RESULTS.glob("*.jsonl"))
+#: The pages whose figures come from records.
+MEASURED = (
+    *("docs/performance", "docs/reproducing", "docs/scale"),
+    *("docs/problems/regions", "docs/problems/batches"),
+)
 
 
 def pages() -> dict[str, str]:
@@ -45,7 +50,7 @@ def test_pages_about_measurements_have_no_typed_tables() -> None:
     typed = [
         f"{page}: {line}"
         for page, text in pages().items()
-        if page.startswith(("docs/performance", "docs/reproducing", "docs/scale", "docs/problems/regions"))
+        if page.startswith(MEASURED)
         for line in text.splitlines()
         if line.startswith("|") and sum(bool(number.fullmatch(cell.strip())) for cell in line.split("|")) > 1
     ]
@@ -87,6 +92,6 @@ def test_records_say_when_and_where(path: Path) -> None:
         assert re.match(r"\d{4}-\d\d-\d\d", part["date"])
         assert {"cpu", "cores", "gpus"} <= part["machine"].keys()
         assert isinstance(part["command"], str)
-        assert part.get("versions", part).get("commit") or part["added"]
+        assert part.get("versions", {}).get("commit") or part.get("commit") or part["added"]
     if header.get("format") == FORMAT:
         assert [record.to_dict() for record in map(InstanceRecord.from_dict, rows)] == rows
