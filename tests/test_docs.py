@@ -1,12 +1,16 @@
-"""Every Python block of the README and of the pages for users runs alone."""
+"""Every Python block of the README and of the pages for users runs alone; rules on pages can be read."""
 
 from __future__ import annotations
 
 import re
+import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from preflow import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -32,3 +36,17 @@ def test_block_runs_alone(block: str, tmp_path: Path, monkeypatch: pytest.Monkey
             pytest.skip(f"{package} is not installed")
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "<block>", "exec"), {"__name__": "block"})
+
+
+@pytest.mark.parametrize("problem", registry.PROBLEMS, ids=lambda problem: problem.name)
+def test_rules_are_read_from_the_policy(problem: registry.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The directives ``rules`` and ``limits`` of docs/_ext find methods and constants in policy.py."""
+    monkeypatch.setattr(sys, "path", [str(ROOT / "docs" / "_ext"), *sys.path])
+    policy = import_module("policy_rules").Policy(problem.folder)
+    chosen = {name for rule in policy.rules() for name in rule.methods}
+    assert chosen
+    assert chosen <= {method.name for method in problem.methods}
+    lines = [line for page in PAGES for line in page.read_text("utf-8").splitlines()]
+    shown = [line.split()[1:] for line in lines if line.split()[:1] == [problem.folder]]
+    constants = {name for names, _ in policy.constants() for name in names}
+    assert {name for names in shown for name in names} <= constants
