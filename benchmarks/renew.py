@@ -108,6 +108,7 @@ RENEWALS = (
         f"benchmarks papers irregular --problem min_cut --threads 1 {_ALONE} "
         f"{_methods('serial-hi-pr', 'cuda-push-relabel')}",
     ),
+    Renewal("flow-batch", "gpu", 4, "benchmarks.scripts.flow_batch FILE"),
     Renewal("grids-gpu", "gpu", 5, "benchmarks.scripts.grid_gpu FILE"),
     Renewal(
         "matching-gpu", "gpu", 3, f"benchmarks matching --threads 1 {_ALONE} {_methods(*MATCHING_ON_GPU)}"

@@ -295,7 +295,7 @@ def flow_batch(name: str) -> Table:
         times = row["seconds"]
         loop = times["loop of single calls"]
         columns = ("1 threads", "4 threads", "16 threads", "GPU, from and to the host")
-        cells = [times_as_fast(loop / times[key]) if times.get(key) else "" for key in columns]
+        cells = [times_as_fast(loop / time) if (time := times.get(key)) else "" for key in columns]
         rows.append([row["instance"], f"{row['items']:,}", *cells])
     return Table(["batch", "items", "1 thread", "4 threads", "16 threads", "GPU"], rows)
 
