@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from preflow import GridNetwork
+from preflow.forests import boykov_kolmogorov as bk
 from preflow.graph.integer_grid import integer_grid
-from preflow.gridcut.pixel_major import GridState, grid_state, interior
-from preflow.papers.baselines import serial_boykov_kolmogorov as bk
+from preflow.gridcut.pixel_major import GridState, grid_state
+from preflow.solving.options import UNLIMITED
 from preflow.solving.run import Control
 from tests.support.exploration import Cases, Mutants, Runner, edit, exploration_tests, serve
 from tests.support.scheduler import Outcome, Violation
@@ -23,26 +24,23 @@ def grow(shape: tuple[int, ...]) -> Outcome:
     source, sink = random.integers(0, 30, (2, *shape)) * (random.random((2, *shape)) < 0.1)
     grid = integer_grid(GridNetwork.from_arrays(source, sink, random.integers(0, 9, (len(shape), *shape))))
     state = grid_state(grid)
-    first, last = interior(grid)
-    trees = bk.make_trees(state, int(last - first))
-    path_capacity, calls = bk.path_capacity, [0]
+    trees = bk.make_trees(state)
+    augment, paths = bk.augment, [0]
 
-    def checked(state: GridState, parent: Any, v: Any, *more: Any) -> Any:
-        """Check before the first of two calls for a path, that for the pixel from which a tree grows."""
-        if calls[0] % 2 == 0:
-            bk.check_invariants(state, trees, int(first), int(last), int(v))
-        calls[0] += 1
-        return path_capacity(state, parent, v, *more)
+    def augmented(state: GridState, trees: bk.Trees, v: Any, w: Any, *more: Any) -> None:
+        bk.check_invariants(state, trees, [int(v), int(w)])
+        augment(state, trees, v, w, *more)
+        paths[0] += 1
 
     try:
-        bk.plant(state, trees, first, last)
-        bk.check_invariants(state, trees, int(first), int(last))
-        with np.errstate(over="ignore"), patch.object(bk, "path_capacity", checked):
-            bk.grow(state, trees, Control().monitor())
-        bk.check_invariants(state, trees, int(first), int(last))
+        bk.plant(state, trees, Control().monitor())
+        bk.check_invariants(state, trees)
+        with np.errstate(over="ignore"), patch.object(bk, "augment", augmented):
+            bk.grow(state, trees, UNLIMITED, Control().monitor())
+        bk.check_invariants(state, trees)
     except AssertionError as error:
         raise Violation(str(error), []) from error
-    return Outcome(calls[0] // 2, 1)
+    return Outcome(paths[0], 1)
 
 
 CASES: Cases = {"image": lambda: grow((12, 11)), "volume": lambda: grow((5, 4, 6))}
@@ -50,12 +48,12 @@ CASES: Cases = {"image": lambda: grow((12, 11)), "volume": lambda: grow((5, 4, 6
 MUTANTS: Mutants = {
     "neighbours of a pixel that leaves are not activated": (
         "image",
-        edit(bk.adopt, "                        activate(trees, q)\n", "                        pass\n"),
-        "a tree can grow from a passive pixel",
+        edit(bk.adopt, "                        activate(trees, w)\n", "                        pass\n"),
+        "a tree can grow from a passive vertex",
     ),
     "children of a pixel that leaves stay": (
         "image",
-        edit(bk.adopt, "if np.uint64(parent[q]) == d ^ ONE:", "if False:"),
+        edit(bk.adopt, "if np.uint64(vertex[w, PARENT]) == opposite(net, a):", "if False:"),
         "a parent is in the other tree",
     ),
 }

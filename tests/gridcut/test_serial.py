@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import preflow
 from preflow.certify.grid import labelling_energy, lower_bound
 from preflow.errors import InvalidInputError
+from preflow.forests import boykov_kolmogorov as trees
 from preflow.forests import incremental_search as ibfs
 from preflow.generators.traps import opposite_sides
 from preflow.graph.integer_grid import integer_grid
@@ -22,6 +23,7 @@ from preflow.gridcut import serial_incremental_bfs as serial
 from preflow.gridcut.pixel_major import grid_state, interior
 from preflow.gridcut.solution import initial_state
 from preflow.papers.baselines import serial_boykov_kolmogorov as bk
+from preflow.solving.options import UNLIMITED
 from preflow.solving.run import Control
 from tests.support.oracles import edmonds_karp
 
@@ -244,20 +246,22 @@ def test_adoption_ends_when_the_search_is_to_stop(module: Any) -> None:
         none, control = np.uint64(len(state.terminal)), Control()
         monitor = control.monitor()
         if module is bk:
-            tree: Any = bk.make_trees(state, int(last - first))
-            bk.plant(state, tree, first, last)
-            bk.grow(state, tree, monitor)
+            tree: Any = trees.make_trees(state)
+            trees.plant(state, tree, monitor)
+            trees.grow(state, tree, UNLIMITED, monitor)
+            parent = tree.vertex[:, trees.PARENT]
         else:
             tree = ibfs.make_forests(state, int(last - first))
             ibfs.plant(state, tree, first, last)
             for _ in range(50):
                 ibfs.grow(state, tree, True, monitor)
-        tree.parent[first] = len(state.step) + 1
+            parent = tree.parent
+        parent[first] = len(state.step) + 1
         tree.next_orphan[first] = none
         control.stop[0] = flag
         if module is bk:
-            tree.cursor[bk.TIME] += 1
-            found = bk.adopt(state, tree, True, first, monitor)
+            tree.cursor[trees.NOW] += 1
+            found = trees.adopt(state, tree, True, first, monitor)
         else:
             found = ibfs.adopt(state, tree, True, np.int64(60), first, monitor)
         assert found == adopted, "orphans looked at"

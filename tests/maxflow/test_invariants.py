@@ -10,11 +10,12 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from preflow.forests import boykov_kolmogorov as bk
 from preflow.forests import incremental_search as ibfs
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.maxflow import levels, multicore_paths, serial_incremental_bfs
-from preflow.maxflow import serial_boykov_kolmogorov as bk
+from preflow.maxflow import serial_boykov_kolmogorov as solver
 from preflow.maxflow import serial_fifo as fifo
 from preflow.maxflow import serial_highest_label as highest
 from preflow.maxflow import serial_pseudoflow as pseudoflow
@@ -240,16 +241,16 @@ def two_trees() -> Outcome:
         paths = []
         augment, last = bk.augment, bk.LAST_TIME
 
-        def augmented(net: ResidualArrays, trees: bk.Trees, arc: Any, monitor: Any) -> None:
-            ends = [int(net.head[net.reverse[arc]]), int(net.head[arc])]
+        def augmented(net: ResidualArrays, trees: bk.Trees, v: Any, w: Any, arc: Any, monitor: Any) -> None:
+            ends = [int(v), int(w)]
             bk.check_invariants(net, trees, ends)
-            augment(net, trees, arc, monitor)
+            augment(net, trees, v, w, arc, monitor)
             check_preflow(start, net)
             bk.check_invariants(net, trees, ends)
             paths.append(arc)
 
         with patch.object(bk, "augment", augmented), patch.object(bk, "LAST_TIME", min(last, np.uint64(5))):
-            check_exact(net, bk.solve(net, bk.BoykovKolmogorovOptions(), Control()))
+            check_exact(net, solver.solve(net, solver.BoykovKolmogorovOptions(), Control()))
         return len(paths)
 
     return each_network(solve)

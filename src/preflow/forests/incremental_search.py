@@ -100,6 +100,7 @@ from ..kernels.kernel import kernel
 from ..kernels.two_queues import HEAD, LENGTH, dequeue, enqueue
 from ..kernels.work_limit import must_end
 from ..network.arcs import (
+    capacity,
     end,
     fetch_arcs,
     fetch_first,
@@ -243,13 +244,12 @@ def check_invariants(net: ResidualNetwork, forests: Forests, begin: int, last: i
         else:
             a = np.uint64(code)
             w = head(net, v, a)
-            tree_arc = net.residual[place(net, w, opposite(net, a)) if source else place(net, v, a)]
-            assert tree_arc > 0, "a tree arc is saturated"
+            assert capacity(net, v, w, a, source) > 0, "a tree arc is saturated"
             assert 0 < sign * int(forests.label[w]) < sign * label, "a label is not above that of the parent"
         if not int(forests.queued[v]) >> int(label < 0) & 1:
             for a in map(np.uint64, range(int(first(net, v)), int(end(net, v)))):
                 w = head(net, v, a)
-                if net.residual[place(net, v, a) if source else place(net, w, opposite(net, a))] > 0:
+                if capacity(net, v, w, a, not source) > 0:
                     assert sign * int(forests.label[w]) > 0, "a forest can grow from a vertex off its queue"
 
 
@@ -445,17 +445,15 @@ def adopt(
         while a < last:
             w = head(net, v, a)
             there = sign * np.int64(label[w])
-            if 0 < there < least:
-                b = opposite(net, a)
-                if net.residual[place(net, w, b) if source else place(net, v, a)] > 0:
-                    if there < np.int64(level):
-                        least = there
-                        found = a
-                        break
-                    up = np.uint64(parent[w])
-                    if there <= np.int64(level) + 1 and up != b and up <= root:
-                        least = there
-                        found = a
+            if 0 < there < least and capacity(net, v, w, a, source) > 0:
+                if there < np.int64(level):
+                    least = there
+                    found = a
+                    break
+                up = np.uint64(parent[w])
+                if there <= np.int64(level) + 1 and up != opposite(net, a) and up <= root:
+                    least = there
+                    found = a
             a += ONE
         scans += a - begin
         if found < root:
@@ -473,13 +471,12 @@ def adopt(
             w = head(net, v, a)
             there = sign * np.int64(label[w])
             if there > 0:
-                b = opposite(net, a)
-                if np.uint64(parent[w]) == b:
+                if np.uint64(parent[w]) == opposite(net, a):
                     parent[w] = root + ONE
                     forests.next_orphan[w] = forests.first_orphan[there]
                     forests.first_orphan[there] = w
                     waiting += ONE
-                if found == root and net.residual[place(net, w, b) if source else place(net, v, a)] > 0:
+                if found == root and capacity(net, v, w, a, source) > 0:
                     enqueue(forests, w, forest)
             a += ONE
     charge_orphans(forests, orphans, monitor)

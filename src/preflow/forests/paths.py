@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Indices, Int64, ResidualNetwork
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
-from ..network.arcs import head, no_arc, num_vertices, opposite, place, take, terminal
+from ..network.arcs import capacity, head, no_arc, num_vertices, opposite, place, take, terminal
 from ..solving.monitor import Monitor
 from ..stats import PUSHES
 
@@ -39,9 +39,7 @@ def path_capacity(net: ResidualNetwork, parent: Indices, v: np.uint64, source: b
     a = np.uint64(parent[v])
     while a != root:
         w = head(net, v, a)
-        amount = min(
-            amount, np.int64(net.residual[place(net, w, opposite(net, a)) if source else place(net, v, a)])
-        )
+        amount = min(amount, capacity(net, v, w, a, source))
         v = w
         a = np.uint64(parent[v])
     return min(amount, terminal(net, v, source))

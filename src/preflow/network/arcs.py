@@ -95,6 +95,12 @@ def place(net: ResidualNetwork, v: np.uint64, a: np.uint64) -> np.uint64:
 
 
 @by_class
+def capacity(net: ResidualNetwork, v: np.uint64, w: np.uint64, a: np.uint64, back: bool) -> Int64:
+    """Return the residual capacity of arc `a` from `v` to `w`, or of its opposite (`back`)."""
+    raise NotImplementedError
+
+
+@by_class
 def terminal(net: ResidualNetwork, v: np.uint64, source: bool) -> Int64:
     """Return the terminal amount of a vertex; on a grid minus the other one where it has that."""
     raise NotImplementedError

@@ -41,6 +41,11 @@ def place(net: ResidualNetwork, v: np.uint64, a: np.uint64) -> np.uint64:
     return v * np.uint64(len(net.step)) + a
 
 
+def capacity(net: ResidualNetwork, v: np.uint64, w: np.uint64, a: np.uint64, back: bool) -> Int64:
+    degree = np.uint64(len(net.step))
+    return np.int64(net.residual[w * degree + (a ^ ONE) if back else v * degree + a])
+
+
 def terminal(net: ResidualNetwork, v: np.uint64, source: bool) -> Int64:
     amount = np.int64(net.terminal[v])
     return amount if source else -amount

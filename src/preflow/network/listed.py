@@ -42,6 +42,10 @@ def place(net: ResidualNetwork, v: np.uint64, a: np.uint64) -> np.uint64:
     return a
 
 
+def capacity(net: ResidualNetwork, v: np.uint64, w: np.uint64, a: np.uint64, back: bool) -> Int64:
+    return np.int64(net.residual[np.uint64(net.reverse[a]) if back else a])
+
+
 def terminal(net: ResidualNetwork, v: np.uint64, source: bool) -> Int64:
     return net.excess[v] if source else net.sink_residual[v]
 
