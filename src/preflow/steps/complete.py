@@ -16,7 +16,7 @@ from .step import Applied, FlowProblem
 
 @dataclass(frozen=True, eq=False)
 class Completed(Applied[FlowProblem]):
-    """What a flow of integers leaves of a network, whose minimum cuts are those of the network."""
+    """The rest of a network beside a flow of integers; its minimum cuts are those of the network."""
 
     known: AnyArray  #: int64, shape (num_arcs,)
     smaller: FlowProblem

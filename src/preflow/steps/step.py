@@ -1,4 +1,4 @@
-"""What a step is: it makes a flow problem smaller, and carries the answer back.
+"""The protocol of steps: a step makes a flow problem smaller, and carries the answer back.
 
 ::
 
@@ -77,7 +77,7 @@ class Applied(Generic[Smaller]):
 
     @property
     def note(self) -> str:
-        """What the reason of the result says of the step; empty for nothing."""
+        """A sentence about the step for the reason of the result; may be empty."""
         return ""
 
     def lift_status(self, status: Status, sink_side: AnyArray) -> Status:
