@@ -160,7 +160,7 @@ class _NoLibrary:
     """The base class of kernels if there is no library: every call goes to Numba."""
 
     def __init__(self, functions: dict[bytes, int]) -> None:
-        pass
+        self.functions = functions
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.compiled(*arguments, **named)  # type: ignore[attr-defined]
