@@ -252,20 +252,24 @@ def deveci_filter(name: str) -> Table:
 
 
 def deveci_first_relabel(name: str) -> Table:
-    """Return G-PR without its first global relabel beside G-PR with it."""
-    first, without = deveci.FIXED, deveci.FIXED.replace("]", ",initial_relabel=False]")
-    rows, ratios = [], []
+    """Return G-PR without its first global relabel beside G-PR with it: the search, and the whole solve."""
+    methods = [deveci.FIXED, deveci.FIXED.replace("]", ",initial_relabel=False]")]
+    ratios: dict[str, list[float]] = {"search": [], "solve": []}
+    rows = []
     for record in joined(name):
-        both = [record.of(f"preflow:{method}") for method in (first, without)]
-        times = [None if each is None else each.median("search") for each in both]
+        times = [seconds(record, f"preflow:{method}", "search") for method in methods]
+        shares = []
+        for phase, found in ratios.items():
+            before, after = (seconds(record, f"preflow:{method}", phase) for method in methods)
+            found += [after / before] if before and after else []
+            shares.append(f"{after / before:.2f}" if before and after else "")
+        both = (record.of(f"preflow:{method}") for method in methods)
         relabels = [str(each.detail["global_relabels"]) if each and each.seconds else "" for each in both]
-        share = times[1] / times[0] if times[0] and times[1] else None
-        ratios += [share] if share else []
-        cells = [number(time) or "stopped" for time in times]
-        rows.append([record.name, *cells, "" if share is None else f"{share:.2f}", *relabels])
-    rows.append(["**geometric mean**", "", "", f"{geometric_mean(ratios):.2f}", "", ""])
-    head = ["with it, s", "without, s", "without / with", "global relabels with it", "without"]
-    return Table(["graph", *head], rows)
+        rows.append([record.name, *(number(time) or "stopped" for time in times), *shares, *relabels])
+    means = [f"{geometric_mean(found):.2f}" for found in ratios.values()]
+    rows.append(["**geometric mean**", "", "", *means, "", ""])
+    head = ["search with it, s", "without, s", "without / with", "of the whole solve"]
+    return Table(["graph", *head, "global relabels with it", "without"], rows)
 
 
 def deveci_counts(name: str) -> Table:
