@@ -4,7 +4,8 @@
 ``rules`` FOLDER: the choices that ``policy.py`` of the folder may make, in its order.
 ``limits``: a line FOLDER NAME NAME ... for each problem: constants of its ``policy.py`` and what they say;
 without names all of them.
-``solvers`` PLACE: the docstrings of the solvers of a problem outside of ``papers``, or of a folder there.
+``solvers`` PLACE: the docstrings of the solvers of a problem outside of ``papers``, or of a folder there, and
+of the modules that the lines of the directive name.
 ``backend``: the functions of NetworkX that the backend answers, and from how many edges on they pay.
 ``sources`` PROBLEM or "results": the papers of the methods of a problem, or of results, from ``papers.bib``.
 """
@@ -160,9 +161,10 @@ class Backend(FromSource):
 
 
 class Solvers(FromSource):
-    """Insert the docstrings of solvers, each as a section."""
+    """Insert the docstrings of solvers, then those of the modules that are listed, each as a section."""
 
     required_arguments = 1
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Return the sections; a folder of ``papers`` is one, with its methods as sections in it."""
@@ -173,6 +175,7 @@ class Solvers(FromSource):
             for method in preflow.methods(problem):
                 if method.module.startswith(f"{place}." if of_papers else f"{folder_of(problem)}."):
                     found.setdefault(method.module, []).append(method.name)
+        found |= {module: [module] for module in self.content}
         sections = [self._section(module, code(*dict.fromkeys(names))) for module, names in found.items()]
         if not of_papers:
             return sections
