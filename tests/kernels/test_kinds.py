@@ -52,6 +52,8 @@ def _tuples(values: Any) -> Iterator[Any]:
 def fits(annotation: Any, kind: Any) -> bool:
     """Return whether a value of a type of Numba has the type of an annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
+    if hasattr(origin, "__value__"):  # NDArray of NumPy 2.5 is an alias of the language
+        return fits(origin.__value__[arguments], kind)
     if annotation is Any or isinstance(annotation, TypeVar):
         return True
     if origin in (Union, python_types.UnionType):
