@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from .arrays import NetworkInput, Vertices
 from .errors import InvalidInputError
-from .graph.grid import GridNetwork
-from .gridcut.api import cut_of_grid
-from .gridcut.problem import METHODS as GRID_METHODS
-from .gridcut.result import GridCutResult
+from .graph.convert import is_grid
 from .maxflow.api import read_flow_problem, smallest_cut
 from .maxflow.problem import METHODS as FLOW_METHODS
 from .maxflow.result import MinCutResult
 from .method_names import DeviceName, FlowMethodName, GridMethodName
 from .progress import Reporter
 from .solving.call import Arguments, Request
+
+if TYPE_CHECKING:
+    from .graph.grid import GridNetwork
+    from .gridcut.result import GridCutResult
 
 
 @overload
@@ -65,13 +66,15 @@ def min_cut(
     >>> result.value, result.sink_side.tolist(), result.cut_arcs.tolist()
     (4, [False, False, True, True], [1, 2])
     """
-    is_grid = isinstance(network, GridNetwork)
-    methods = GRID_METHODS if is_grid else FLOW_METHODS
-    request = Request(methods, method, device, threads, time_limit, progress, options)
-    if not is_grid:
+    if not is_grid(network):
+        request = Request(FLOW_METHODS, method, device, threads, time_limit, progress, options)
         if warm_start is not None:
             raise InvalidInputError("warm_start is for a GridNetwork, other networks are solved from nothing")
         return smallest_cut(read_flow_problem(network, source, sink), request)
+    from .gridcut.api import cut_of_grid
+    from .gridcut.problem import METHODS as GRID_METHODS
+
+    request = Request(GRID_METHODS, method, device, threads, time_limit, progress, options)
     if source is not None or sink is not None:
         raise InvalidInputError("a grid has its source and its sink in its capacities: give none")
     return cut_of_grid(network, request, warm_start)

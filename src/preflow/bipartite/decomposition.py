@@ -20,8 +20,8 @@ from ..graph.bipartite import BipartiteGraph
 from ..graph.edge_tables import labels_of
 from ..kernels.strong_components import find_components, new_components
 from ..method_names import BipartiteMethodName, DeviceName
-from ..solving.notebook_table import notebook_table
 from ..solving.read_only import ReadOnlyArrays
+from ..solving.result import notebook_table
 from .api import bipartite_matching
 from .cover import reachable_from_rows
 from .match_arrays import Matching

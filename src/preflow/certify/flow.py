@@ -12,7 +12,6 @@ from ..arrays import AnyArray, Number
 from ..errors import VerificationError
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, flow_bound, vertex_mask
 from ..graph.scaling import accepted_gap
-from .device import net_inflow_on_device
 from .fields import checked_array, checked_number
 
 #: Bits of a word of :func:`net_inflow`: sums of words fit int64 for up to 2**40 arcs.
@@ -73,6 +72,8 @@ def net_inflow(network: FlowNetwork, flow: AnyArray) -> tuple[Any, ...]:
 def _sums(network: FlowNetwork, flow: AnyArray) -> AnyArray:
     """Return, per vertex, the sum over arcs that enter minus the sum over arcs that leave."""
     if isinstance(network, DeviceFlowNetwork):
+        from .device import net_inflow_on_device
+
         return net_inflow_on_device(network, flow)
     balance = np.zeros(network.num_vertices, dtype=flow.dtype)
     np.add.at(balance, network.head, flow)

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from ..arrays import AnyArray, Array, NetworkInput, TableInput, Vertices
 from ..errors import InvalidInputError
-from .bipartite import BipartiteGraph
 from .edge_tables import has_columns, is_edge_list, is_frame, is_table, matrix_labels, other_names_by
-from .grid import GridNetwork
 from .network import FlowNetwork, MaxFlowProblem
 from .networkx_edges import is_networkx
 from .placement import host_array, is_tensor, restorer_of
+
+if TYPE_CHECKING:
+    from .bipartite import BipartiteGraph
+    from .grid import GridNetwork
 
 
 def as_flow_problem(network: NetworkInput, source: Vertices, sink: Vertices) -> tuple[FlowNetwork, Any, Any]:
@@ -29,7 +31,7 @@ def as_flow_problem(network: NetworkInput, source: Vertices, sink: Vertices) -> 
 
     The network may be anything that `as_flow_network` takes, or a GridNetwork, of which all arcs are created.
     """
-    if isinstance(network, GridNetwork):
+    if is_grid(network):
         if source is not None or sink is not None:
             raise InvalidInputError("a grid has its source and its sink in its capacities: give none")
         network = network.to_flow_problem()
@@ -40,6 +42,15 @@ def as_flow_problem(network: NetworkInput, source: Vertices, sink: Vertices) -> 
             network.sink if sink is None else sink,
         )
     return as_flow_network(network), source, sink
+
+
+def is_grid(network: object) -> TypeGuard[GridNetwork]:
+    """Whether a network is a GridNetwork, whose module the usual forms of a network do without."""
+    if isinstance(network, FlowNetwork | MaxFlowProblem | tuple | list):
+        return False
+    from .grid import GridNetwork
+
+    return isinstance(network, GridNetwork)
 
 
 def as_flow_network(network: NetworkInput) -> FlowNetwork:
@@ -103,6 +114,8 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
     columns "row" and "column". Every stored entry of a sparse matrix is an edge, and every nonzero entry of a
     dense one. A DataFrame without these columns is a matrix with its labels.
     """
+    from .bipartite import BipartiteGraph  # here, since networks do without
+
     if isinstance(graph, BipartiteGraph):
         return graph
     if isinstance(graph, tuple):

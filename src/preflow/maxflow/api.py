@@ -16,7 +16,6 @@ from ..certify.flow import COARSE
 from ..cuda.runtime import Device
 from ..errors import CapacityOverflowError, InvalidInputError, SolverError
 from ..graph.convert import as_flow_problem
-from ..graph.device.build import build_on_device
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.residual import build_residual
@@ -448,6 +447,7 @@ class FlowCall(Call[FlowNetwork]):
 
     def build_and_solve_on_device(self, device: Device, rule: Rule) -> _FirstStage:
         """Build the residual network in the memory of a GPU and run the first stage."""
+        from ..graph.device.build import build_on_device
         from ..steps.second_stage.on_gpu import DeviceSecondStage
 
         solve: DeviceSolver = self.method.solve

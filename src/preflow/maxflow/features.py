@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Indices, Int64, Number, Numbers
 from ..graph.network import FlowNetwork
-from ..gridcut.policy import STRONGER
 from ..kernels.atomics import prefetch
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -255,6 +254,8 @@ def is_energy(network: FlowNetwork, source: int, sink: int, *, clear: bool = Fal
     terminals it took 0.25 (a spiral) to 2.4 of it (a tree of vessels), and where two faces are the terminals
     4 to 7 times as long. A `clear` energy has weaker arcs: see CLEAR_ON_A_PLANE and CLEAR.
     """
+    from ..gridcut.policy import STRONGER  # here, since small networks do without
+
     few = int(ENDS_EXPECTED * network.num_arcs / (AT_TERMINALS * max(1, network.num_vertices)))
     if few < ARCS_FOR_MEDIANS:
         ends = ends_at_terminals(network.tail, network.head, source, sink, few)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..cuda.runtime import Device
-from ..graph.device.build import MOST_PAIRS, bytes_needed
 from ..graph.network import TOO_MANY_VERTICES, DeviceFlowNetwork, FlowNetwork
 from ..solving.dispatch import Choice
 from .features import (
@@ -163,6 +162,8 @@ def _on_a_plane(arcs: int) -> Choice:
 
 
 def _fits(network: FlowNetwork, gpu: Device) -> bool:
+    from ..graph.device.build import MOST_PAIRS, bytes_needed
+
     return (
         network.num_vertices < TOO_MANY_VERTICES
         and network.num_arcs <= MOST_PAIRS

@@ -19,7 +19,6 @@ from ..certify.cut import (
     largest_in_cut,
 )
 from ..certify.flow import check_flow_limit
-from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
 from ..errors import CapacityOverflowError
 from ..graph.edge_tables import data_frame, labelled_flow, labelled_pairs, labelled_sides, labels_of
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, vertex_mask
@@ -246,11 +245,15 @@ class MinCutResult(BoundedResult):
         MissingDependencyError
             Matplotlib is not installed.
         """
+        from ..drawing.networks import side_colours
+
         return self._draw(
             ax, self.network.to_host(self.cut_arcs), side_colours(self.network.to_host(self.sink_side))
         )
 
     def _draw(self, ax: Axes | None, cut_arcs: Array, colours: list[str]) -> Axes:
+        from ..drawing.networks import Arcs, draw_flow, flow_texts
+
         network = self.network.on_host()
         flow = self.network.to_host(self._shown_flow())
         in_cut = np.zeros(network.num_arcs, dtype=bool)

@@ -64,7 +64,6 @@ from ..solving.monitor import Monitor
 from ..solving.options import check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .invariants import check_labels
 from .levels import (
     Levels,
     active_excess,
@@ -146,6 +145,8 @@ def check_invariants(net: ResidualArrays, state: State, gap: bool, num_queued: i
 
     When a phase begins, `num_queued` vertices are in the queue, which is then checked, too.
     """
+    from .invariants import check_labels
+
     check_labels(net, state.height)
     if gap:
         check_population(state.levels, state.height)

@@ -70,7 +70,6 @@ from ..solving.monitor import Monitor
 from ..solving.options import check_choice, check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .invariants import check_labels
 from .levels import (
     Levels,
     active_excess,
@@ -153,6 +152,8 @@ class Rules(NamedTuple):
 
 def check_invariants(net: ResidualArrays, state: State, gap: bool) -> None:
     """Assert the invariants between two phases: see the list above; O(m), called by tests."""
+    from .invariants import check_labels
+
     check_labels(net, state.height)
     check_active(state.levels, state.height, net.excess)
     if gap:

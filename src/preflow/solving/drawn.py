@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .notebook_table import notebook_table
 from .read_only import ReadOnlyArrays
+from .result import notebook_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from ..drawing.axes import say
 from ..errors import NotOptimalError
 from ..stats import SolveStats
-from .notebook_table import notebook_table
 from .read_only import ReadOnlyArrays
 from .timing import solving_seconds
 
@@ -122,6 +122,8 @@ class BoundedResult(ReadOnlyArrays):
 
     def _labelled(self, axes: Axes) -> Axes:
         """Return the axes of a picture, which says above it where the result is not optimal."""
+        from ..drawing.axes import say
+
         return say(axes, HEADLINES.get(self.status, ""))
 
     def _raise_not_optimal(self) -> NoReturn:
@@ -129,3 +131,9 @@ class BoundedResult(ReadOnlyArrays):
             f"{NOT_OPTIMAL[self.status]}: the optimum lies between {self.lower_bound} (lower_bound) "
             f"and {self.upper_bound} (upper_bound)"
         )
+
+
+def notebook_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
+    """Return the small table in HTML as which notebooks show a result: a row for each title and its text."""
+    body = "".join(f"<tr><th>{escape(title)}</th><td>{escape(text)}</td></tr>" for title, text in rows)
+    return f"<table><caption>{escape(caption)}</caption><tbody>{body}</tbody></table>"
