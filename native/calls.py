@@ -358,7 +358,7 @@ def general_matchings() -> Iterator[Call]:
         given: dict[str, Any] = {"method": method, "threads": threads}
         for wanted in ({}, {"maximum_cardinality": True}, {"maximize": False, "perfect": True}):
             yield f"matching {name} {given} {wanted}", partial(matched, (*ends, weight), {**given, **wanted})
-    yield "matching initial", partial(preflow.matching, tuple(ends), initial=np.full(40, -1))
+    yield "matching warm_start", partial(preflow.matching, tuple(ends), warm_start=np.full(40, -1))
     start: dict[str, Any] = {"method": "serial-weighted-blossom", "options": {"initial": "two-thirds"}}
     yield f"matching {start}", partial(preflow.matching, (*ends, weights["int"]), **start)
     for n in (1000, 2**22):  # rows built by several threads

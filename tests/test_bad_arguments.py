@@ -30,6 +30,7 @@ WRONG: dict[str, list[Any]] = {
     "threads": [*NO_NUMBERS, 2.5, -1, 0, -(10**400), True],
     "time_limit": [*NO_NUMBERS, -1, 0, -(10**400), 10**400],
     "initial": JUNK,
+    "warm_start": JUNK,
     "flow_limit": NO_NUMBERS,
 }
 CALLS: dict[str, Callable[..., Any]] = {
@@ -72,6 +73,7 @@ def refused(call: Callable[..., Any], argument: str, value: Any) -> bool:
     return False
 
 
+@pytest.mark.filterwarnings("ignore:initial is now called warm_start:DeprecationWarning")
 @pytest.mark.parametrize("name", CALLS)
 def test_wrong_arguments(name: str) -> None:
     for argument, values in WRONG.items():

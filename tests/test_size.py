@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "preflow"
 LINES = {
     ".": 1808,  # min_cut imports what grids need where one is given
     "assignment": 10559,
-    "bipartite": 5203,  # warm_start beside initial, which takes matchings for a release
+    "bipartite": 5213,  # warm_start beside initial, which takes matchings for a release
     "certify": 4833,  # what supplies sum to counts where most passes
     "cli": 4173,
     "connectivity": 2035,
@@ -29,7 +29,7 @@ LINES = {
     "distributed": 7895,
     "drawing": 835,
     "forests": 1018,
-    "general_matching": 5165,  # the same
+    "general_matching": 5171,  # the same
     "generators": 4011,
     "graph": 10855,  # the same
     "gridcut": 7747,
@@ -42,7 +42,7 @@ LINES = {
     "papers": 7254,
     "parallel": 3334,
     "reductions": 4816,
-    "solving": 1734,  # the record of a problem; Control.excess, which stays for a release
+    "solving": 1742,  # the record of a problem; Control.excess, which stays for a release
     "steps": 2257,
     "transportation": 4952,  # its record
     "vision": 9824,  # parameters that are options of a command are described one by one

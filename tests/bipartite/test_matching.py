@@ -228,19 +228,19 @@ def test_pushes_of_the_printed_algorithm(n: int, share: float, seed: int) -> Non
 def test_start_from_a_given_matching(method: str) -> None:
     matrix = random_graph(1000, 1200, 3000)
     best = preflow.bipartite_matching(matrix)
-    again = preflow.bipartite_matching(matrix, method=method, initial=best)
+    again = preflow.bipartite_matching(matrix, method=method, warm_start=best)
     again.verify()
     assert again.stats.initial == "given"
     assert again.stats.initial_cardinality == again.cardinality == best.cardinality
     some = np.where(np.arange(1000) % 3 == 0, best.row_match, -1)
-    result = preflow.bipartite_matching(matrix, method=method, initial=some)
+    result = preflow.bipartite_matching(matrix, method=method, warm_start=some)
     result.verify()
     assert result.cardinality == best.cardinality
     assert result.stats.initial_cardinality == np.count_nonzero(some >= 0)
 
 
 @pytest.mark.parametrize(
-    ("initial", "message"),
+    ("start", "message"),
     [
         ([0, -1], "expected"),
         ([0.0, -1.0, 1.0], "integers"),
@@ -249,12 +249,26 @@ def test_start_from_a_given_matching(method: str) -> None:
         ([0, 0, -1], "not a matching"),
         ([2, -1, -1], "not its neighbour"),
         ([[0], [1, 2]], "not an array"),
-        ("best", "there are: auto, none, cheap"),
+        ("best", "not an array"),
     ],
 )
-def test_bad_initial_matching(initial: object, message: str) -> None:
+def test_bad_start(start: object, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        preflow.bipartite_matching(([0, 0, 1, 2], [0, 1, 1, 2]), initial=initial)
+        preflow.bipartite_matching(([0, 0, 1, 2], [0, 1, 1, 2]), warm_start=start)
+
+
+def test_a_matching_as_the_initial_one_still_works() -> None:
+    edges = [0, 0, 1], [0, 1, 1]
+    for function in (preflow.bipartite_matching, preflow.matching):
+        first = function(edges)
+        with pytest.warns(DeprecationWarning, match="initial is now called warm_start"):
+            assert function(edges, initial=first).value == first.value
+        with pytest.raises(InvalidInputError, match="one of them"):
+            function(edges, initial=first, warm_start=first)
+    with pytest.raises(InvalidInputError, match="one of them"):
+        preflow.bipartite_matching(edges, initial="cheap", warm_start=[0, 1])
+    with pytest.raises(InvalidInputError, match="there are: auto, none, cheap"):
+        preflow.bipartite_matching(edges, initial="best")
 
 
 # Initial matchings
@@ -324,7 +338,7 @@ def test_graphs_that_are_given_by_columns() -> None:
             result = preflow.bipartite_matching(each, method=method, initial="cheap")
             result.verify()
             assert result.cardinality == scipy_rank(matrix)
-            again = preflow.bipartite_matching(each, method=method, initial=result)
+            again = preflow.bipartite_matching(each, method=method, warm_start=result)
             assert again.stats.initial_cardinality == again.cardinality == result.cardinality
         assert result.row_match.shape == (300,)
         assert each.transposed.transposed.rows is each.rows
@@ -775,7 +789,7 @@ def test_decompositions_pass_arguments_on() -> None:
     large = bipartite_family("erdos-renyi").generate("20000x3")
     given, slow = preflow.bipartite_matching(matrix), {"relabel_period": 1e-9}
     for function in (preflow.structural_rank, preflow.zero_free_diagonal, preflow.dulmage_mendelsohn):
-        function(matrix, threads=1, initial=given, time_limit=60.0)
+        function(matrix, threads=1, warm_start=given, time_limit=60.0)
         function(matrix, method="serial-push-relabel", options={"relabel_period": 0.5})
         with pytest.raises(InvalidInputError, match="threads"):
             function(matrix, threads=0)

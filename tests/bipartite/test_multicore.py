@@ -167,11 +167,11 @@ def test_never_exponential(method: str, options: dict[str, Any]) -> None:
 def test_start_from_a_given_matching(method: str) -> None:
     graph = bipartite_family("erdos-renyi").generate("1000x3", seed=0)
     best = preflow.bipartite_matching(graph)
-    again = preflow.bipartite_matching(graph, method=method, threads=3, initial=best)
+    again = preflow.bipartite_matching(graph, method=method, threads=3, warm_start=best)
     again.verify()
     assert again.stats.initial_cardinality == again.cardinality == best.cardinality
     some = np.where(np.arange(1000) % 3 == 0, best.row_match, -1)
-    result = preflow.bipartite_matching(graph, method=method, threads=3, initial=some)
+    result = preflow.bipartite_matching(graph, method=method, threads=3, warm_start=some)
     result.verify()
     assert result.cardinality == best.cardinality
 

@@ -81,16 +81,15 @@ def check(case: Case, tally: Tally) -> None:
     for each in case["calls"]:
         tally["solves"] += 1
         tally[f"method {each['method']}"] += 1
-        initial: Any = each["initial"]
-        if initial == "given":
-            initial = np.array(
-                greedy[: max((r for r, _ in edges), default=-1) + 1 if isinstance(graph, tuple) else rows]
-            )
+        start: dict[str, Any] = {"initial": each["initial"]}
+        if each["initial"] == "given":
+            size = max((r for r, _ in edges), default=-1) + 1 if isinstance(graph, tuple) else rows
+            start = {"warm_start": np.array(greedy[:size])}
         result = preflow.bipartite_matching(
             graph,
             method=each["method"],
             threads=each["threads"],
-            initial=initial,
+            **start,
             options=each["options"] or None,
         )
         require(result.status == "optimal", "not optimal without a time limit", result.status)

@@ -173,7 +173,7 @@ def test_the_last_tree_is_not_grown() -> None:
     n = 10_001
     mate = np.arange(n) ^ 1
     mate[-1] = -1
-    result = preflow.matching((np.arange(n - 1), np.arange(1, n)), initial=mate, method="serial-blossom")
+    result = preflow.matching((np.arange(n - 1), np.arange(1, n)), warm_start=mate, method="serial-blossom")
     result.verify()
     assert result.stats.arc_scans < 10
     assert result.cardinality == n // 2
@@ -229,8 +229,8 @@ def test_every_kind_of_input() -> None:
         (([0], [1]), {"maximize": "yes"}, "True or False"),
         (([0], [1]), {"method": "serial-weighted-blossom"}, "with weights"),
         (([0], [1], [2]), {"method": "serial-blossom"}, "without weights"),
-        (([0], [1]), {"initial": [0, 1]}, "no matching"),
-        (([0], [1], [2]), {"initial": [-1, -1]}, "no duals"),
+        (([0], [1]), {"warm_start": [0, 1]}, "no matching"),
+        (([0], [1], [2]), {"warm_start": [-1, -1]}, "no duals"),
         ("graph", {}, "a graph is"),
         (nx.DiGraph([(0, 1)]), {}, "directed"),
         (nx.Graph([(0, 1)]), {"weight": "w"}, "no edge has"),
@@ -260,10 +260,10 @@ def test_large_weights() -> None:
 def test_an_earlier_matching_is_a_start() -> None:
     graph = ([0, 1, 2, 3], [1, 2, 3, 4])
     first = preflow.matching(graph)
-    again = preflow.matching(graph, initial=first)
+    again = preflow.matching(graph, warm_start=first)
     again.verify()
     assert again.stats.augmentations == 0
-    assert preflow.matching(graph, initial=[-1, 2, 1, -1, -1]).cardinality == 2
+    assert preflow.matching(graph, warm_start=[-1, 2, 1, -1, -1]).cardinality == 2
 
 
 def test_an_empty_graph() -> None:

@@ -125,7 +125,7 @@ def test_a_start_that_is_far_from_maximum() -> None:
         if mate[u] == mate[v] == -1 and u != v:
             mate[u], mate[v] = v, u
     right = preflow.matching(graph, method="serial-blossom").cardinality
-    assert solved(graph, 3, initial=mate).cardinality == right
+    assert solved(graph, 3, warm_start=mate).cardinality == right
 
 
 def test_no_perfect_matching() -> None:

@@ -204,16 +204,16 @@ def test_start_from_a_given_matching(method: str, by_columns: bool) -> None:
     best = preflow.bipartite_matching(host)
     some = np.where(np.arange(40) % 2 == 0, best.row_match, -1)
     for graph in (host, on_gpu(host)):
-        for initial in (some, OnGpu(some), preflow.bipartite_matching(graph)):
-            result = preflow.bipartite_matching(graph, method=method, initial=initial)
+        for start in (some, OnGpu(some), preflow.bipartite_matching(graph)):
+            result = preflow.bipartite_matching(graph, method=method, warm_start=start)
             result.verify()
             assert result.cardinality == best.cardinality
             assert result.stats.initial_cardinality >= np.count_nonzero(some >= 0)
         wrong = some.copy()
         wrong[1] = some[0]
-        for initial in (wrong, OnGpu(wrong), OnGpu(wrong[1:]), OnGpu(wrong + 0.5), OnGpu(wrong + 99)):
-            with pytest.raises(InvalidInputError, match="initial"):
-                preflow.bipartite_matching(graph, method=method, initial=initial)
+        for start in (wrong, OnGpu(wrong), OnGpu(wrong[1:]), OnGpu(wrong + 0.5), OnGpu(wrong + 99)):
+            with pytest.raises(InvalidInputError, match="warm_start"):
+                preflow.bipartite_matching(graph, method=method, warm_start=start)
 
 
 def test_verifier_finds_what_is_wrong() -> None:
@@ -314,7 +314,7 @@ def test_arrays_of_libraries_on_a_gpu(gpu: runtime.Device, library: str, dtype: 
             assert neighbours(Adjacency(*map(gpu.to_host, one))) == neighbours(other)
         expected = preflow.bipartite_matching(host).cardinality
         results = [preflow.bipartite_matching(graph, initial="none")]
-        results.append(preflow.bipartite_matching(graph, initial=results[0].row_match))
+        results.append(preflow.bipartite_matching(graph, warm_start=results[0].row_match))
         results.append(preflow.bipartite_matching(graph, device="cpu"))
         for result in results:
             result.verify()

@@ -179,11 +179,13 @@ def test_tables_dictionaries_and_warm_starts() -> None:
     assert largest.flow_matrix().sum() == 8
     pairs = preflow.matching((Tensor(TAIL), Tensor(HEAD)))
     assert len(pairs.pairs()) == 2
-    assert preflow.matching((Tensor(TAIL), Tensor(HEAD)), initial=pairs).cardinality == 2
+    assert preflow.matching((Tensor(TAIL), Tensor(HEAD)), warm_start=pairs).cardinality == 2
     both = preflow.bipartite_matching((Tensor([0, 0, 1]), Tensor([0, 1, 1])))
     assert both.pairs() == [(0, 0), (1, 1)]
     assert both.vertex_cover.size == 2
-    assert preflow.bipartite_matching((Tensor([0, 0, 1]), Tensor([0, 1, 1])), initial=both).cardinality == 2
+    assert (
+        preflow.bipartite_matching((Tensor([0, 0, 1]), Tensor([0, 1, 1])), warm_start=both).cardinality == 2
+    )
     plan = preflow.transport(Tensor(COSTS), Tensor([3, 2, 1]), Tensor([2, 2, 2]))
     assert plan.sparse().sum() == 6
     assert sum(map(len, plan.flow_dict().values())) == len(plan.to_columns()["mass"])

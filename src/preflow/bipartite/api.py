@@ -21,7 +21,7 @@ from ..method_names import BipartiteMethodName, DeviceName
 from ..parallel.passes import count_below
 from ..progress import Reporter
 from ..solving.call import Call, Request
-from ..solving.dispatch import Choice, thread_count
+from ..solving.dispatch import Choice, renamed, thread_count
 from ..solving.timing import timed
 from ..stats import MatchingStats
 from .cover import trivial_cover
@@ -47,6 +47,7 @@ def bipartite_matching(
     options: Mapping[str, Any] | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,
+    warm_start: Any = None,
 ) -> MatchingResult:
     """Find a maximum-cardinality matching of a bipartite graph.
 
@@ -70,10 +71,9 @@ def bipartite_matching(
         "auto" takes a GPU for a graph on the host only if the graph is large and `threads` is not given.
     threads : int, optional
         The most CPU threads to use. Default: all CPUs of the process, as far as the method can use them.
-    initial : str, MatchingResult or array_like of integers
-        What to start from: "none", a heuristic ("cheap", "min-degree", "karp-sipser", "sinkhorn-knopp", on
-        a GPU also "proposals"), or "auto". Or a matching: an earlier result, or the column of every row, -1
-        for none, on the host or on the GPU.
+    initial : str
+        The heuristic for the matching to start from: "none", "cheap", "min-degree", "karp-sipser",
+        "sinkhorn-knopp", on a GPU also "proposals", or "auto". A matching is `warm_start`.
     options : mapping, optional
         Options of the named method, such as ``{"relabel_period": 1.0}``; "auto" takes none.
     time_limit : float, optional
@@ -82,6 +82,9 @@ def bipartite_matching(
         `upper_bound`.
     progress : bool or function
         True draws a line on standard error; a function is called with a ProgressReport now and then.
+    warm_start : MatchingResult or array_like of integers, optional
+        A matching to start from, in place of `initial`: an earlier result, or the column of every row, -1
+        for none, on the host or on the GPU.
 
     Returns
     -------
@@ -112,7 +115,11 @@ def bipartite_matching(
     >>> result.verify()
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
-    call = MatchingCall.prepare(graph, initial, request)
+    if not isinstance(initial, str):
+        if initial is None:
+            raise InvalidInputError("initial must be a name, got None")
+        initial, warm_start = "auto", renamed("initial", initial, "warm_start", warm_start)
+    call = MatchingCall.prepare(graph, initial, warm_start, request)
     return call.run(call.matching, request)
 
 
@@ -130,7 +137,7 @@ class MatchingCall(Call[BipartiteGraph]):
     initial: str  #: name of the heuristic to start from; "given" for the caller's matching
 
     @classmethod
-    def prepare(cls, graph: Any, initial: Any, request: Request) -> MatchingCall:
+    def prepare(cls, graph: Any, initial: str, warm_start: Any, request: Request) -> MatchingCall:
         """Read the graph and the matching to start from, and choose the method."""
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
@@ -149,16 +156,18 @@ class MatchingCall(Call[BipartiteGraph]):
         method, chosen = request.choose(choice)
         gpu = gpu_of_method(bipartite, method)
         given = None
-        if isinstance(initial, str):
+        if warm_start is None:
             on_gpu = gpu is not None and isinstance(bipartite, DeviceBipartiteGraph)
             name = initial_for(method.name, on_gpu) if initial == "auto" else initial
             heuristic = find_heuristic(name)
             if heuristic is not None and heuristic.device == "cuda" and gpu is None:
                 raise InvalidInputError(f"initial={name!r} runs on a GPU, {method.name} does not")
         else:
+            if initial != "auto":
+                raise InvalidInputError("warm_start takes the place of initial: give one of them")
             name = "given"
             with bipartite.current():
-                given = _read_matching(bipartite, initial)
+                given = _read_matching(bipartite, warm_start)
             if gpu is None:
                 given = Matching(*map(bipartite.to_host, given))
             else:
@@ -287,10 +296,10 @@ def _given_array(graph: BipartiteGraph, given: Any) -> Any:
         given = given.row_match
     if is_on_gpu(given):
         if isinstance(graph, DeviceBipartiteGraph):
-            return as_device_array(graph.device, given, "initial", "graph")
+            return as_device_array(graph.device, given, "warm_start", "graph")
         device = runtime.find_device()
-        return device.to_host(as_device_array(device, given, "initial", "graph"))
-    return host_array(given, "initial")
+        return device.to_host(as_device_array(device, given, "warm_start", "graph"))
+    return host_array(given, "warm_start")
 
 
 def _read_matching(graph: BipartiteGraph, given: Any) -> Matching:
@@ -298,13 +307,13 @@ def _read_matching(graph: BipartiteGraph, given: Any) -> Matching:
     columns, xp = _given_array(graph, given), graph.xp
     if columns.shape != (graph.num_rows,):
         raise InvalidInputError(
-            f"initial is a name, a result or one column per row; its shape is {columns.shape}, "
+            f"warm_start is a result or one column per row; its shape is {columns.shape}, "
             f"expected ({graph.num_rows},)"
         )
     if columns.size and columns.dtype.kind not in "iu":
-        raise InvalidInputError(f"initial must hold integers, got dtype {columns.dtype}")
+        raise InvalidInputError(f"warm_start must hold integers, got dtype {columns.dtype}")
     if columns.size and not -1 <= int(columns.min()) <= int(columns.max()) < graph.num_columns:
-        raise InvalidInputError(f"initial holds columns 0 to {graph.num_columns - 1}, or -1 for none")
+        raise InvalidInputError(f"warm_start holds columns 0 to {graph.num_columns - 1}, or -1 for none")
     row_match = graph.to_array_module(columns.astype(np.int64))
     rows = xp.flatnonzero(row_match >= 0)
     column_match = xp.full(graph.num_columns, -1, dtype=np.int64)
@@ -312,7 +321,7 @@ def _read_matching(graph: BipartiteGraph, given: Any) -> Matching:
     try:
         check_matching(graph, row_match, column_match, len(rows))
     except VerificationError as error:
-        raise InvalidInputError(f"initial is not a matching of the graph: {error}") from None
+        raise InvalidInputError(f"warm_start is not a matching of the graph: {error}") from None
     matching = empty_matching(graph)
     matching.row_match[rows] = row_match[rows].astype(graph.dtype)
     matching.column_match[row_match[rows]] = rows.astype(graph.dtype)

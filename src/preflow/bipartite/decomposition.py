@@ -148,7 +148,8 @@ class _Matched(TypedDict, total=False):
     method: BipartiteMethodName | str
     device: DeviceName
     threads: int | None
-    initial: AnyArray
+    initial: str
+    warm_start: AnyArray
     options: Mapping[str, AnyArray] | None
     time_limit: float | None
 
@@ -165,7 +166,7 @@ def structural_rank(matrix: AnyArray, **arguments: Unpack[_Matched]) -> int:
 
     Parameters
     ----------
-    matrix, method, device, threads, initial, options, time_limit
+    matrix, method, device, threads, initial, warm_start, options, time_limit
         See :func:`preflow.bipartite_matching`.
 
     Raises
@@ -187,7 +188,7 @@ def zero_free_diagonal(matrix: AnyArray, **arguments: Unpack[_Matched]) -> NDArr
 
     Parameters
     ----------
-    matrix, method, device, threads, initial, options, time_limit
+    matrix, method, device, threads, initial, warm_start, options, time_limit
         See :func:`preflow.bipartite_matching`; square.
 
     Returns
@@ -226,7 +227,7 @@ def dulmage_mendelsohn(
 
     Parameters
     ----------
-    matrix, method, device, threads, initial, options, time_limit
+    matrix, method, device, threads, initial, warm_start, options, time_limit
         See :func:`preflow.bipartite_matching`.
     fine : bool
         Decompose the three coarse parts further.

@@ -27,7 +27,7 @@ from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph,
 from ..method_names import DeviceName, MatchingMethodName
 from ..progress import Reporter
 from ..solving.call import Arguments, Call, Request
-from ..solving.dispatch import Choice, find_method, thread_count
+from ..solving.dispatch import Choice, find_method, renamed, thread_count
 from ..solving.timing import timed
 from ..stats import GeneralMatchingStats
 from .integer_weights import IntegerWeights, WeightProof, finer_weights, integer_weights, limit_for
@@ -53,6 +53,7 @@ def matching(
     maximize: bool = True,
     perfect: bool = False,
     maximum_cardinality: bool = False,
+    warm_start: Any = None,
     initial: Any = None,
     method: MatchingMethodName | str = "auto",
     device: DeviceName = "auto",
@@ -85,8 +86,11 @@ def matching(
         All vertices must be matched.
     maximum_cardinality : bool
         Of all matchings with as many pairs as possible, find one of best weight.
-    initial : array_like of integers, shape (n,), or GeneralMatchingResult, optional
-        A matching to start from: the partner of each vertex, -1 for none. For graphs without weights.
+    warm_start : GeneralMatchingResult or array_like of integers, shape (n,), optional
+        A matching to start from: an earlier result, or the partner of each vertex, -1 for none. For graphs
+        without weights.
+    initial : optional
+        The former name of `warm_start`.
     method : str
         A name from ``preflow.methods("matching")``, or "auto".
     device, threads, time_limit, progress, options
@@ -137,7 +141,9 @@ def matching(
     with timed(seconds, "build"):
         read = as_undirected_graph(graph, weight, called="matching")
     wanted = Wanted(bool(maximize), bool(perfect), bool(maximum_cardinality))
-    call = GeneralMatchingCall.prepare(read, wanted, initial, request)
+    if initial is not None:
+        warm_start = renamed("initial", initial, "warm_start", warm_start)
+    call = GeneralMatchingCall.prepare(read, wanted, warm_start, request)
     call.count(seconds)
     return call.run(call.matching, request)
 
@@ -179,10 +185,10 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
 
     @classmethod
     def prepare(
-        cls, graph: UndirectedGraph, wanted: Wanted, initial: Any, request: Request
+        cls, graph: UndirectedGraph, wanted: Wanted, warm_start: Any, request: Request
     ) -> GeneralMatchingCall:
         """Choose the method."""
-        start = _read_start(graph, initial)
+        start = _read_start(graph, warm_start)
 
         def choice() -> Choice:
             if start is not None:
@@ -423,16 +429,16 @@ def _most_pairs(graph: UndirectedGraph) -> int:
     return int(np.count_nonzero(has_edge)) // 2
 
 
-def _read_start(graph: UndirectedGraph, initial: Any) -> Partners | None:
+def _read_start(graph: UndirectedGraph, warm_start: Any) -> Partners | None:
     """Return a matching that a caller gives, checked."""
-    if initial is None:
+    if warm_start is None:
         return None
     if graph.weight is not None:
-        raise InvalidInputError("initial is for graphs without weights: a matching alone has no duals")
-    given = initial.mate if isinstance(initial, GeneralMatchingResult) else initial
+        raise InvalidInputError("warm_start is for graphs without weights: a matching alone has no duals")
+    given = warm_start.mate if isinstance(warm_start, GeneralMatchingResult) else warm_start
     try:
-        mate = np.array(host_array(given, "initial"), dtype=np.int64)
+        mate = np.array(host_array(given, "warm_start"), dtype=np.int64)
         check_mates(graph, mate)
     except (VerificationError, ValueError, TypeError) as error:
-        raise InvalidInputError(f"initial is no matching of the graph: {error}") from None
+        raise InvalidInputError(f"warm_start is no matching of the graph: {error}") from None
     return mate

@@ -75,6 +75,14 @@ def _with_aliases(method: Method) -> str:
     return f"{method.name} ({', '.join(method.other_names)})" if method.other_names else method.name
 
 
+def renamed(old: str, value: Any, new: str, other: Any) -> Any:
+    """Return the value of a parameter that was given by its former name, with a DeprecationWarning."""
+    if other is not None:
+        raise InvalidInputError(f"{old} is the former name of {new}: give one of them")
+    warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=_level_of_caller())
+    return value
+
+
 def _level_of_caller() -> int:
     """Return the `stacklevel` with which a warning of this module names the line that called the package."""
     package = __name__.partition(".")[0]
