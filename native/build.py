@@ -1,4 +1,4 @@
-"""Compile the kernels ahead of time into one extension module for all versions of Python.
+"""Compile the kernels ahead of time into one extension module, in a wheel for all versions of Python.
 
     python native/build.py [--jobs N] [--stars 0|1|2] [--wheel]
 
@@ -9,7 +9,8 @@
 3. A C compiler links the objects with dispatch.c into ``src/preflow/_kernels.abi3.so``.
 
 Bitcode and objects are kept in the user's cache folder under a hash of the code that they come from. So only
-edited kernels are compiled again, in whatever clone and by whatever Python. ``--stars`` leaves to
+edited kernels are compiled again, in whatever clone. The library of a source tree holds for one version of
+Python, by whose instructions it knows the code: see ``preflow.kernels.fingerprint``. ``--stars`` leaves to
 Numba the kinds that have fewer stars in kinds.txt; a library that has more already stays.
 
 Processes end soon after the one that started them, and Ctrl-C leaves nothing half written: the next build
@@ -44,7 +45,7 @@ ROOT = HERE.parent
 KINDS = ROOT / "src" / "preflow" / "kernels" / "kinds.txt"
 LIBRARY = ROOT / "src" / "preflow" / ("_kernels.pyd" if sys.platform == "win32" else "_kernels.abi3.so")
 
-#: The version of Numba, some of whose classes translate.py replaces.
+#: The version of Numba, some of whose classes translate.py replaces. PREFLOW_NUMBA=any tries another.
 NUMBA = "0.68.1"
 #: A build removes bitcode and objects that no build has used for this number of days.
 DAYS = 60
@@ -120,15 +121,14 @@ class Translated(NamedTuple):
 
     Attributes
     ----------
-    hashes : dict
-        Of the sources of the kernel's module, by the module's name, and of the kernel itself, by its own.
+    fingerprint : str
     functions : list of Function
         One for each kind.
     refused : dict
         Kinds that cannot be compiled, with the reason.
     """
 
-    hashes: dict[str, str]
+    fingerprint: str
     functions: list[Function]
     refused: dict[str, str]
 
@@ -137,10 +137,6 @@ def translate(work: tuple[str, list[str], Path]) -> Translated:
     """Write the bitcode of a kernel for all its kinds."""
     name, kinds, objects = work
     from preflow.kernels.fingerprint import fingerprint
-    from preflow.kernels.kernel import source_hash
-
-    sys.path.insert(0, str(HERE))
-    from translate import bitcode_of, keep_numba_from_emitting
 
     module, _, attribute = name.partition(":")
     functions: list[Function] = []
@@ -148,7 +144,7 @@ def translate(work: tuple[str, list[str], Path]) -> Translated:
     try:
         kernel = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        return Translated({}, functions, dict.fromkeys(kinds, str(error)))
+        return Translated("", functions, dict.fromkeys(kinds, str(error)))
     for kind in kinds:
         depends = f"{name} {kind} {fingerprint(kernel, [kind])} {versions()}"
         digest = hashlib.sha256(depends.encode()).hexdigest()
@@ -158,20 +154,15 @@ def translate(work: tuple[str, list[str], Path]) -> Translated:
             for file in (bitcode, result):
                 file.touch()  # see remove_old
         else:
-            if not hasattr(translate, "ready"):
-                keep_numba_from_emitting()
-                translate.ready = True  # type: ignore[attr-defined]
             try:
-                code, text = bitcode_of(kernel, kind, symbol)
+                code, text = import_module("translate").bitcode_of(kernel, kind, symbol)
             except Exception as error:
                 refused[kind] = f"{type(error).__name__}: {error}"
                 continue
             write_at_once(bitcode, code)
             write_at_once(result, text.encode())
         functions.append(Function(name, kind, symbol, result.read_text()))
-    compiled = [function.kind for function in functions]
-    sources = source_hash(Path(str(sys.modules[module].__file__)))
-    return Translated({module: sources, name: fingerprint(kernel, compiled)}, functions, refused)
+    return Translated(fingerprint(kernel, kinds), functions, refused)
 
 
 def translate_all(
@@ -209,37 +200,17 @@ def emit(work: tuple[str, tuple[str, str, str], Path]) -> Path:
     if path.exists():
         path.touch()
         return path
-    import llvmlite.binding as llvm
-    from numba.core import config
-    from numba.core.llvm_bindings import create_pass_builder
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    machine = target.create_target_machine(
-        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default"
+    bitcode = (objects / f"{symbol}.bc").read_bytes()
+    write_at_once(
+        path, import_module("translate").object_of(bitcode, symbol, f"{symbol}_{suffix}", cpu, features)
     )
-    module = llvm.parse_bitcode((objects / f"{symbol}.bc").read_bytes())
-    module.get_function(symbol).name = f"{symbol}_{suffix}"
-    # The passes that Numba runs, in its order.
-    cheap = create_pass_builder(machine, opt=0, loop_vectorize=False, slp_vectorize=False)
-    manager = cheap.getModulePassManager()
-    manager.add_loop_rotate_pass()
-    manager.add_instruction_combine_pass()
-    manager.add_jump_threading_pass()
-    manager.run(module, cheap)
-    full = create_pass_builder(
-        machine, opt=3, loop_vectorize=config.LOOP_VECTORIZE, slp_vectorize=config.SLP_VECTORIZE
-    )
-    full.getModulePassManager().run(module, full)
-    write_at_once(path, machine.emit_object(module))
     return path
 
 
 # --- from objects to the library -------------------------------------------------------------------------
 
 
-def table(functions: Iterable[Function], hashes: dict[str, str], suffixes: list[str]) -> str:
+def table(functions: Iterable[Function], fingerprints: dict[str, str], suffixes: list[str]) -> str:
     """Return the C source of the library's tables."""
     functions = sorted(functions)
     lines = [
@@ -253,6 +224,7 @@ def table(functions: Iterable[Function], hashes: dict[str, str], suffixes: list[
         kind, result = (text.replace("?", "\\?") for text in (function.kind, function.result))  # no trigraphs
         lines.append(f'    {{"{function.kernel}", "{kind}", "{result}", {{{pointers}}}}},')
     lines += ["};", f"static const size_t num_entries = {len(functions)};"]
+    hashes = {**fingerprints, "python": sys.implementation.cache_tag}
     lines.append("static const source sources[] = {")
     lines += [f'    {{"{name}", "{digest}"}},' for name, digest in sorted(hashes.items())]
     lines += ["};", f"static const size_t num_sources = {len(hashes)};", ""]
@@ -346,7 +318,7 @@ def obstacle(numba_comes_later: bool = False) -> str | None:
         return "Python's headers are not installed"
     if not numba_comes_later and find_spec("numba") is None:
         return "Numba is not installed"
-    if not numba_comes_later and version("numba") != NUMBA:
+    if not numba_comes_later and version("numba") != NUMBA and os.environ.get("PREFLOW_NUMBA") != "any":
         return f"Numba is {version('numba')}, and the build needs {NUMBA}"
     return None
 
@@ -377,7 +349,7 @@ def build(
         Kinds with fewer stars are left to Numba.
     """
     os.environ["PREFLOW_NATIVE"] = "0"  # kernels of Numba, not those of an earlier library
-    sys.path.insert(0, str(ROOT / "src"))
+    sys.path[:0] = [str(ROOT / "src"), str(HERE)]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     stamp = stamp_of(library, folder)
     stamp.parent.mkdir(parents=True, exist_ok=True)
@@ -393,7 +365,7 @@ def build(
         report_refused(compiled.refused)
         stamp.unlink(missing_ok=True)
         suffixes = [level[0] for level in levels_to_compile(check_sources)]
-        tables = table(compiled.functions, compiled.hashes, suffixes)
+        tables = table(compiled.functions, compiled.fingerprints, suffixes)
         link(tables, compiled.objects, stamp.parent, check_sources, library)
         inputs = f"{inputs_hash(kinds_file, check_sources, least)} {library}"
         write_at_once(stamp, inputs.encode())
@@ -409,7 +381,7 @@ class Compiled(NamedTuple):
     """What all processes have compiled; `refused`: why a kind was not compiled, by kernel and kind."""
 
     functions: list[Function]
-    hashes: dict[str, str]
+    fingerprints: dict[str, str]
     objects: list[Path]
     refused: dict[str, str]
 
@@ -433,8 +405,7 @@ def compile_all(
         for each in finished("translating kernels", waiting, start):
             for kernel, translated in each.result():
                 found.functions.extend(translated.functions)
-                if translated.functions:
-                    found.hashes.update(translated.hashes)
+                found.fingerprints[kernel] = translated.fingerprint
                 for kind, reason in translated.refused.items():
                     found.refused[f"{kernel} {kind}"] = reason
                 for function in translated.functions:

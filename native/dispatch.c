@@ -28,7 +28,7 @@ typedef struct {
     function functions[PREFLOW_LEVELS]; /* one for each level of CPUs, the lowest first */
 } entry;
 typedef struct {
-    const char *name, *hash; /* of the sources of a module, or of a kernel's fingerprint */
+    const char *name, *hash; /* a kernel's fingerprint; "python": the version that it holds for */
 } source;
 
 #include "entries.h" /* entries[] and num_entries, sorted by kernel; sources[] and num_sources */
@@ -315,7 +315,7 @@ static PyObject *functions_of(PyObject *module, PyObject *name) {
     return found;
 }
 
-/* Return the hash of what a module or kernel was compiled from, None where it is unknown. */
+/* Return the hash of what a kernel was compiled from, None where it is unknown. */
 static PyObject *hash_of(PyObject *module, PyObject *name) {
     PyObject *text = PyUnicode_AsUTF8String(name);
     if (text == NULL) return NULL;
@@ -344,7 +344,7 @@ static PyObject *kind_of(PyObject *module, PyObject *arguments) {
 
 static PyMethodDef methods[] = {
     {"functions", functions_of, METH_O, "Return the kinds that a kernel was compiled for."},
-    {"hash", hash_of, METH_O, "Return the hash of what a module or kernel was compiled from."},
+    {"hash", hash_of, METH_O, "Return the hash of what a kernel was compiled from."},
     {"kind", kind_of, METH_O, "Return the kind of a tuple of arguments."},
     {NULL, NULL, 0, NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "preflow._kernels", NULL, -1, methods,

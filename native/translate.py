@@ -1,8 +1,11 @@
-"""From a kernel in Python to LLVM bitcode, for one kind of arguments.
+"""From a kernel in Python to LLVM bitcode, for one kind of arguments, and on to an object file.
 
 Numba compiles the kernel and the kernels that it calls, and stops before it optimises them. A function around
 it takes its arguments as 64-bit words, as dispatch.c passes them: of an array the address, the shape and the
 strides, of a tuple its members, of a number its value.
+
+Of the repository, only this file and ``preflow.kernels.numba_internals`` use what is inside Numba. What
+is replaced here holds for one version, the one that build.py asks for.
 """
 
 from __future__ import annotations
@@ -10,15 +13,23 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, codegen, config, cpu, dispatcher
+from numba.core.llvm_bindings import create_pass_builder
+from numba.core.types import functions
+from numba.np.arrayobj import make_array, populate_array
+
+from preflow.kernels import jit
+from preflow.kernels.kinds import types_of
+
 #: Results of a kernel that dispatch.c has room for.
 MOST_RESULTS = 32
 
 
 def keep_numba_from_emitting() -> None:
     """Let Numba stop at unoptimised bitcode, and only link the kernels that a kernel calls."""
-    from numba.core import codegen, cpu, dispatcher
-
-    from preflow.kernels import jit
 
     def finalize(self: Any) -> None:
         self._raise_if_finalized()
@@ -36,8 +47,8 @@ def keep_numba_from_emitting() -> None:
     cpu.CPUContext.get_executable = lambda self, library, described, environment: object()
     dispatcher.Dispatcher.add_overload = add_overload  # type: ignore
     jit.OPTIONS.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    jit._KernelCache.load_overload = lambda self, signature, context: None  # type: ignore
-    jit._KernelCache.save_overload = lambda self, signature, data: None  # type: ignore
+    jit.KernelCache.load_overload = lambda self, signature, context: None  # type: ignore
+    jit.KernelCache.save_overload = lambda self, signature, compiled: None  # type: ignore
 
 
 def _keep_types_of_calls() -> None:
@@ -45,8 +56,6 @@ def _keep_types_of_calls() -> None:
 
     It tries all forms of the operation at each use, a fifth of the time of a translation.
     """
-    from numba.core.types import functions
-
     find = functions.BaseFunction.get_call_type
     found: dict[Any, Any] = {}
 
@@ -69,18 +78,12 @@ class _Words:
         self.context, self.builder, self.words, self.place = context, builder, words, 0
 
     def next(self) -> Any:
-        from llvmlite import ir
-
         place = ir.Constant(ir.IntType(64), self.place)
         self.place += 1
         return self.builder.load(self.builder.gep(self.words, [place]))
 
     def value(self, kind: Any) -> Any:
         """Return the value of the next argument, which has this type."""
-        from llvmlite import ir
-        from numba import types
-        from numba.np.arrayobj import make_array, populate_array
-
         builder = self.builder
         if isinstance(kind, types.Array):
             array = make_array(kind)(self.context, builder)
@@ -111,10 +114,6 @@ class _Results:
 
     def put(self, kind: Any, value: Any) -> str:
         """Store a value; return the kind that dispatch.c reads it by."""
-        from llvmlite import ir
-        from numba import types
-        from numba.core import cgutils
-
         builder, word = self.builder, ir.IntType(64)
         if isinstance(kind, types.BaseTuple) and not isinstance(kind, types.BaseNamedTuple):
             parts = cgutils.unpack_tuple(builder, value)
@@ -142,10 +141,6 @@ class _Results:
 
 def bitcode_of(kernel: Any, kind: str, symbol: str) -> tuple[bytes, str]:
     """Return the bitcode of a kernel for one kind of arguments, and the kind of its result."""
-    from llvmlite import ir
-
-    from preflow.kernels.kinds import types_of
-
     arguments = tuple(types_of(kind))
     dispatcher = kernel.dispatcher
     dispatcher.compile(arguments)
@@ -176,3 +171,30 @@ def bitcode_of(kernel: Any, kind: str, symbol: str) -> tuple[bytes, str]:
         if not each.is_declaration and each.name != symbol:
             each.linkage = "internal"
     return final.as_bitcode(), result
+
+
+def object_of(bitcode: bytes, symbol: str, name: str, processor: str, features: str) -> bytes:
+    """Return an object file with a function under another name, optimised for a CPU as Numba does."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    machine = target.create_target_machine(
+        cpu=processor, features=features, opt=3, reloc="pic", codemodel="default"
+    )
+    module = llvm.parse_bitcode(bitcode)
+    module.get_function(symbol).name = name
+    # The passes that Numba runs, in its order.
+    cheap = create_pass_builder(machine, opt=0, loop_vectorize=False, slp_vectorize=False)
+    manager = cheap.getModulePassManager()
+    manager.add_loop_rotate_pass()
+    manager.add_instruction_combine_pass()
+    manager.add_jump_threading_pass()
+    manager.run(module, cheap)
+    full = create_pass_builder(
+        machine, opt=3, loop_vectorize=config.LOOP_VECTORIZE, slp_vectorize=config.SLP_VECTORIZE
+    )
+    full.getModulePassManager().run(module, full)
+    return bytes(machine.emit_object(module))
+
+
+keep_numba_from_emitting()

@@ -119,8 +119,8 @@ def test_a_build_in_isolation_has_what_kernels_import() -> None:
     )
     code = f"""if 1:
         import importlib, sys
-        import build, translate
         sys.modules.update(dict.fromkeys({sorted(needed - there - {"numpy"})}))  # None: cannot be imported
+        import build, translate
         import preflow.kernels.cache_folder, preflow.kernels.fingerprint, preflow.kernels.library_file
         for name in build.read_kinds(build.KINDS):
             importlib.import_module(name.partition(":")[0])

@@ -59,7 +59,7 @@ def rounds(method: Method) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
 
 SAMPLE = Sample(
     arguments=([(0, 1), (1, 2)],),
-    modules={"matching": 71},
+    modules={"matching": 72},
     solve=solve,
     counted=counted,
     answer=("mate",),

@@ -25,13 +25,13 @@ from hypothesis import strategies as st
 from preflow import FlowNetwork
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualNetwork, build_residual
-from preflow.kernels import kernel as kernel_module
+from preflow.kernels import overloads
 from preflow.kernels.atomics import relaxed_load
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.cache_folder import cache_directory
 from preflow.kernels.clock import now
 from preflow.kernels.jit import _Messages
-from preflow.kernels.kernel import PACKAGE, kernel, source_hash
+from preflow.kernels.kernel import PACKAGE, kernel
 from tests.support.strategies import SmallProblem, small_problems
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -282,9 +282,10 @@ def was_compiled(function: Callable[[int], int]) -> bool:
     return sum(function.dispatcher.stats.cache_misses.values()) > 0  # type: ignore[attr-defined]
 
 
-def cache_files(folder: Path) -> dict[str, Path]:
-    """Return the index and the file of machine code of the only kernel in a cache."""
-    return {path.suffix: path for path in folder.rglob("*.nb?")}
+def cache_file(folder: Path) -> Path:
+    """Return the file of machine code of the only kernel in a cache."""
+    (found,) = folder.rglob("*.nbc")
+    return found
 
 
 class Evil:
@@ -319,7 +320,7 @@ def test_the_cache_is_private(new_cache: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
-@pytest.mark.parametrize("which", ["cache", "folder", ".nbi", ".nbc"])
+@pytest.mark.parametrize("which", ["cache", "folder", "file"])
 @pytest.mark.parametrize("how", ["group", "others", "owner"])
 def test_what_others_can_write_is_not_unpickled(
     which: str,
@@ -329,15 +330,9 @@ def test_what_others_can_write_is_not_unpickled(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    files = cache_files(new_cache)
-    for file in files.values():
-        plant(file, Evil(tmp_path / "hacked"))
-    target = {"cache": new_cache, "folder": files[".nbi"].parent, **files}[which]
-    if which == ".nbc":  # a good index leads to it
-        files[".nbi"].unlink()
-        files[".nbc"].unlink()
-        assert was_compiled(cached_double(new_cache, monkeypatch))
-        plant(files[".nbc"], Evil(tmp_path / "hacked"))
+    file = cache_file(new_cache)
+    plant(file, Evil(tmp_path / "hacked"))
+    target = {"cache": new_cache, "folder": file.parent, "file": file}[which]
     if how != "owner":
         target.chmod(target.stat().st_mode | (0o020 if how == "group" else 0o002))
     elif os.geteuid() == 0:
@@ -378,16 +373,14 @@ def test_relative_folders_and_no_home(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 @pytest.mark.parametrize("damage", ["empty", "short", "flipped", "foreign", "other", "junk"])
 def test_damaged_cache_files_are_compiled_again(
-    suffix: str,
     damage: str,
     new_cache: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    file = cache_files(new_cache)[suffix]
+    file = cache_file(new_cache)
     content = file.read_bytes()
     if damage == "foreign":
         plant(file, Unloadable())
@@ -398,8 +391,7 @@ def test_damaged_cache_files_are_compiled_again(
         file.write_bytes(changed.get(damage, content[:50] + bytes([content[50] ^ 1]) + content[51:]))
     with caplog.at_level(logging.WARNING, logger="preflow"):
         assert was_compiled(cached_double(new_cache, monkeypatch))
-    # An index of other sources is no damage.
-    assert caplog.text.count("is not loaded") == ((damage, suffix) != ("other", ".nbi"))
+    assert caplog.text.count("is not loaded") == 1
     assert not was_compiled(cached_double(new_cache, monkeypatch))
 
 
@@ -410,24 +402,18 @@ class Unloadable:
         return int, ("no number",)
 
 
-def test_source_hash_follows_imports() -> None:
-    import preflow.maxflow.serial_fifo as module
-
-    assert len(source_hash(Path(module.__file__ or ""))) == 64
-
-
 def test_overloads_are_loaded_after_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without them Numba cannot compile the kernels that need them, for as long as the process lives."""
     loading = Mock(side_effect=[None, KeyboardInterrupt, None, None])
-    monkeypatch.setattr(kernel_module, "import_module", loading)
-    monkeypatch.setattr(kernel_module, "_overloads", ["a_numba", "b_numba", "c_numba"])
+    monkeypatch.setattr(overloads, "import_module", loading)
+    monkeypatch.setattr(overloads, "_waiting", ["a_numba", "b_numba", "c_numba"])
     with pytest.raises(KeyboardInterrupt):
-        kernel_module.load_overloads()
-    kernel_module.load_overloads()
+        overloads.load_overloads()
+    overloads.load_overloads()
     assert [call.args[0][0] for call in loading.call_args_list] == ["c", "b", "b", "a"]
 
 
 def test_sources_are_utf8_in_every_locale() -> None:
-    code = "import preflow.kernels.kernel as k; [k._imported_files(p) for p in k.PACKAGE.rglob('*.py')]"
+    code = "import preflow.kernels.fingerprint as f; f.sources_of(*f.DECORATOR.parents[1].rglob('*.py'))"
     plain = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     subprocess.run([sys.executable, "-c", code], env=plain, check=True)

@@ -18,6 +18,7 @@ import preflow
 from preflow.errors import InvalidInputError
 from preflow.kernels import kernel as kernels
 from preflow.kernels import warm_up
+from preflow.kernels.fingerprint import fingerprint
 from preflow.registry import PROBLEMS, files_of, problem_of
 from tests.support import native_samples
 from tests.support.native_samples import Inner, Outer
@@ -171,8 +172,9 @@ EDITS = {
     "a comment": ("kernels/bfs.py", "^", "# edited\n", False),
     "a docstring": (SOLVER, DOCSTRING, r'\1Edited. \2"""\n', False),
     "code elsewhere": (SOLVER, r"\Z", "\n\ndef more() -> int:\n    return 1\n", False),
-    "its code": (SOLVER, DOCSTRING, r'\1\2"""\n    0\n', True),
-    "a callee": ("kernels/bfs.py", r'("""\n)(?=    [^\0])', r"\1    0\n", True),
+    "its code": (SOLVER, DOCSTRING, r'\1\2"""\n    _ = 0\n', True),
+    "a callee": ("kernels/bfs.py", r'("""\n)(?=    [^\0])', r"\1    _ = 0\n", True),
+    "an overload": ("kernels/atomics_numba.py", r"\Z", "_more = 1\n", True),
     "fields": ("graph/residual.py", r"\n    head: ", r"\n    more: int\n    head: ", True),
 }
 
@@ -188,12 +190,9 @@ def test_what_an_edit_changes_is_not_taken_from_the_library(edit: str, tmp_path:
     assert (edited == text) == (edit == "nothing")
     (package / name).write_text(edited, encoding="utf-8")
     code = (
-        "from preflow.kernels import kernel\n"
         "from preflow.maxflow.serial_highest_label import first_stage as solver\n"
         "from preflow.bipartite.match_arrays import match_rows as other\n"
-        "for each in solver, other:\n"
-        "    functions = each.functions or each._of_other_sources\n"
-        "    print(bool(functions) and (bool(each.functions) or kernel._is_unchanged(each, functions)))"
+        "print(bool(solver.current_functions()), bool(other.current_functions()))"
     )
     environment = {**os.environ, "PYTHONPATH": str(package.parent)}
     done = subprocess.run(
@@ -205,24 +204,28 @@ def test_what_an_edit_changes_is_not_taken_from_the_library(edit: str, tmp_path:
 @needs_library
 def test_a_tuple_class_may_be_missing_in_an_edited_package() -> None:
     from preflow.kernels.bfs import distances_to_sink
-    from preflow.kernels.fingerprint import fingerprint
 
     missing = fingerprint(distances_to_sink, ["<preflow.graph.residual.Gone>(q)", "<preflow.gone.Gone>(q)"])
     assert missing != fingerprint(distances_to_sink)
 
 
-def test_prose_and_types_are_not_in_the_hash_of_sources(tmp_path: Path) -> None:
-    from preflow.kernels.fingerprint import _sources
-
-    code = "class A:\n    {}\n    x: int\n\n\ndef f(x{}){}:\n    {}\n    return x + {}\n"
+def test_prose_and_types_are_not_in_a_fingerprint() -> None:
+    code = "{}\ndef f(x{}){}:\n    {}\n    y = [i for i in (1, 2)]\n    return g(x), y, {}, 'text'\n"
+    code += "def g(x): return x"
     plain = code.format("", "", "", "", 1)
-    prose = code.format('"""A class."""', ": int", " -> int", '"""A function."""', 1)
-    edited = code.format("", "", "", "", 2)
+    prose = code.format("# A comment.\n", ": int", " -> int", '"""A function."""', 1)
+    edits = (
+        code.format("", "", "", "", 1.0),
+        plain.replace("(1, 2)", "(1, 3)"),
+        plain.replace("g(x): return x", "g(x): return 2"),
+    )
     hashes = []
-    for name, text in (("plain", plain), ("prose", '"""A module."""\n' + prose), ("edited", edited)):
-        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
-        hashes.append(_sources(tmp_path / f"{name}.py"))
-    assert hashes[0] == hashes[1] != hashes[2]
+    for text in (plain, prose, *edits):
+        names: dict[str, Any] = {"__name__": "names"}
+        exec(text, names)
+        hashes.append(fingerprint(names["f"]))
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes)) == 3  # g is no kernel: only its name counts
 
 
 @needs_library

@@ -35,7 +35,8 @@ from preflow.kernels.atomics import (
     store,
 )
 from preflow.kernels.bfs import distances_to_sink
-from preflow.kernels.kernel import kernel, load_overloads
+from preflow.kernels.kernel import kernel
+from preflow.kernels.overloads import load_overloads
 from preflow.parallel.barrier import (
     FEWEST_SPINS,
     LONG_SLEEP,

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from ..arrays import Integers, Number
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.constants import ONE
-from ..kernels.kernel import kernel, numba_overloads
+from ..kernels.kernel import kernel
+from ..kernels.overloads import numba_overloads
 from ..parallel.lockfree import push_relabel
 from ..solving.options import check_positive_number
 from ..solving.run import Control

@@ -31,7 +31,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arrays import AnyArray, Int64, Integers, Number
-from .kernel import kernel, numba_overloads
+from .kernel import kernel
+from .overloads import numba_overloads
 
 numba_overloads(__name__)
 

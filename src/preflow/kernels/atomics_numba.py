@@ -6,9 +6,7 @@ import platform
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array
 
 from ..arrays import Untyped
 from .atomics import (
@@ -25,6 +23,7 @@ from .atomics import (
     relaxed_store,
     store,
 )
+from .numba_internals import cgutils, make_array
 
 
 def _entry_pointer(

@@ -9,7 +9,7 @@ the difference.
 from __future__ import annotations
 
 from ..arrays import Number
-from .kernel import numba_overloads
+from .overloads import numba_overloads
 
 numba_overloads(__name__)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from ..arrays import Untyped
 from .branch_free import FLAGS, choose, lowered, plus, smaller
+from .numba_internals import cgutils
 
 
 @intrinsic

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from .kernel import numba_overloads
+from .overloads import numba_overloads
 
 numba_overloads(__name__)
 

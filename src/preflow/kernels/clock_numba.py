@@ -6,11 +6,11 @@ import time
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from ..arrays import Untyped
 from .clock import NANOSECONDS, SECONDS, now
+from .numba_internals import cgutils
 
 
 @intrinsic

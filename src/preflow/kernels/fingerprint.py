@@ -1,14 +1,15 @@
-"""A hash of everything that the machine code of a kernel depends on.
+"""A hash of all that the machine code of a kernel depends on: it alone says whether the code is current.
 
-The hash covers the code of the kernel and of the kernels that it calls, directly or not, the values of the
-constants that they read, and the fields of the tuples that they take. It does not cover docstrings,
-comments, annotations and code that the kernel does not reach, so an edit of those compiles nothing. It is a
-module of its own because a wheel never loads it.
+The hash covers the instructions of the kernel and of the kernels that it calls, directly or not, the values
+of the constants that they read, the fields of the tuples that they take, and the overloads of functions and
+tuples. It does not cover docstrings, comments, annotations and code that the kernel does not reach, so an
+edit of those compiles nothing. Instructions differ between versions of Python. A module of its own, since a
+wheel never loads it.
 """
 
 from __future__ import annotations
 
-import ast
+import dis
 import hashlib
 import re
 import sys
@@ -17,42 +18,55 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from .kernel import Intrinsic, Kernel, sources_of
+from .overloads import Intrinsic, overloaded
 
-Block = TypeVar("Block", ast.Module, ast.ClassDef, ast.FunctionDef)
-
+DECORATOR = Path(__file__).resolve().with_name("kernel.py")
+RELATIVE_IMPORT = re.compile(r"^\s*from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 TUPLE_CLASS = re.compile(r"<([\w.]+)>")
-CONSTANTS = (bool, int, float, str, bytes, type(None), np.generic)
+CONSTANTS = (bool, int, float, str, bytes, type(None), type(...), np.generic)
+LOADS_CONSTANT = np.isin(np.arange(256), dis.hasconst)
 
 
 def fingerprint(kernel: Callable[..., Any], kinds: Iterable[str] = ()) -> str:
     """Return the hash of a kernel that is compiled for these kinds of arguments."""
-    lines = {_fields(path) for kind in kinds for path in TUPLE_CLASS.findall(kind)}
+    lines = {
+        f"{sys.implementation.cache_tag}",
+        *(_tuple(path) for kind in kinds for path in TUPLE_CLASS.findall(kind)),
+    }
     seen: set[Any] = set()
     waiting: list[Any] = [getattr(kernel, "py_func", kernel)]
     while waiting:
         function = waiting.pop()
         if function not in seen:
             seen.add(function)
-            name = f"{function.__module__}:{function.__qualname__}"
-            lines.add(f"{name} {_code(function)}")
-            for used, value in _globals(function):
-                lines.add(f"{name} {used} {_describe(value, function.__module__)}")
-                waiting += [value.py_func] if isinstance(value, Kernel) else []
+            own, called = _own(function)
+            lines |= own
+            waiting += called
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
-def _fields(path: str) -> str:
-    """Return the fields of a class of tuples; an edited package may lack the class."""
+@cache
+def _own(function: FunctionType) -> tuple[set[str], list[FunctionType]]:
+    """Return what the code of a function depends on but for the kernels that it calls, and these."""
+    name = f"{function.__module__}:{function.__qualname__}"
+    values = list(_globals(function))
+    lines = {f"{name} {used} {_describe(value, function.__module__)}" for used, value in values}
+    lines.add(f"{name} {function.__defaults__} {_code(function.__code__)}")
+    return lines, [value.py_func for _, value in values if hasattr(value, "py_func")]
+
+
+def _tuple(path: str) -> str:
+    """Return the fields of a class of tuples, with its overloads; an edited package may lack the class."""
     module, _, name = path.rpartition(".")
     try:
-        return _class(getattr(import_module(module), name))
+        fields = _class(getattr(import_module(module), name))
     except (ImportError, AttributeError):
         return f"{path} is missing"
+    return f"{fields} {_sources(module)}" if module in overloaded else fields
 
 
 def _globals(function: FunctionType) -> Iterator[tuple[str, Any]]:
@@ -75,8 +89,8 @@ def _globals(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _describe(value: Any, reader: str) -> str:
-    """Return what tells a value from others; for one that is not understood, all sources of its reader."""
-    if isinstance(value, Kernel):
+    """Return what tells a value from others; for one that is not understood, the module of its reader."""
+    if hasattr(value, "py_func"):
         return f"kernel {value.name}"
     if isinstance(value, CONSTANTS):
         return f"{type(value).__name__} {value!r}"
@@ -88,81 +102,70 @@ def _describe(value: Any, reader: str) -> str:
     ours = f"{module}.".startswith("preflow.")
     if isinstance(value, ModuleType | type | BuiltinFunctionType | FunctionType | np.ufunc) and not ours:
         return f"{module} {value.__name__}"
-    if isinstance(value, FunctionType):  # its module says how it is compiled
-        return f"{value.__qualname__} {_sources(_file(module))}"
-    if isinstance(value, Intrinsic):
-        return f"{value.name} {_sources(_file(value.module))}"
-    return f"{type(value).__name__} {_sources(_file(reader))}"
+    if isinstance(value, FunctionType | Intrinsic):  # its module says how it is compiled
+        return f"{value.__name__} {_sources(module)}"
+    return f"{type(value).__name__} {_sources(reader)}"
 
 
 def _class(value: Any) -> str:
     return f"{value.__module__}.{value.__qualname__}{value._fields}"
 
 
-def _file(module: str) -> Path:
-    return Path(str(sys.modules[module].__file__))
-
-
-def _code(function: FunctionType) -> str:
-    """Return the code of a function as the compiler sees it."""
-    return _functions(Path(function.__code__.co_filename))[function.__code__.co_firstlineno]
+@cache
+def _sources(module: str) -> str:
+    """Return the code of a module, of its overloads, and of all that the modules use that it names."""
+    path = Path(str(sys.modules[module].__file__))
+    others = [each for each in vars(sys.modules[module]).values() if isinstance(each, ModuleType)]
+    ours = [Path(str(each.__file__)) for each in others if each.__name__.startswith("preflow.")]
+    files = {path, path.with_name(f"{path.stem}_numba.py"), *sources_of(*ours)}
+    return " ".join(_code_of_file(file) for file in sorted(files) if file.is_file())
 
 
 @cache
-def _functions(file: Path) -> dict[int, str]:
-    """Return the code of the functions of a file by the lines that they begin in."""
-    functions = [node for node in ast.walk(_bare(file)) if isinstance(node, ast.FunctionDef)]
-    return {
-        min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]): ast.unparse(node)
-        for node in functions
-    }
+def _code_of_file(file: Path) -> str:
+    return _code(compile(file.read_bytes(), file.name, "exec", dont_inherit=True, optimize=2))
+
+
+def sources_of(*paths: Path) -> set[Path]:
+    """Return the files and those of all preflow modules that they import, directly or not.
+
+    The module ``kernel`` is left out: it decides how a kernel is compiled, not what the kernel does.
+    """
+    seen: set[Path] = set()
+    waiting = [path.resolve() for path in paths]
+    while waiting:
+        file = waiting.pop()
+        if file not in seen and file != DECORATOR:
+            seen.add(file)
+            waiting.extend(_imported_files(file))
+    return seen
 
 
 @cache
-def _sources(file: Path) -> str:
-    """Return a hash of a file and of all preflow modules that it imports, directly or not."""
-    code = "".join(ast.unparse(_bare(source)) for source in sorted(sources_of(file)))
-    return hashlib.sha256(code.encode()).hexdigest()
+def _imported_files(file: Path) -> list[Path]:
+    found = [file.with_name(f"{file.stem}_numba.py")]
+    for dots, module, names in RELATIVE_IMPORT.findall(file.read_text(encoding="utf-8")):
+        base = file.parents[len(dots) - 1]
+        target = base.joinpath(*module.split(".")) if module else base
+        imported = [target, *(target / name.strip() for name in names.strip("()").split(","))]
+        found += [path for each in imported for path in (each.with_suffix(".py"), each / "__init__.py")]
+    return [candidate for candidate in found if candidate.is_file()]
 
 
-@cache
-def _bare(file: Path) -> ast.Module:
-    """Return the code of a file without docstrings and annotations."""
-    tree: ast.Module = _Bare().visit(ast.parse(file.read_bytes()))
-    return tree
+def _code(code: CodeType) -> str:
+    """Return a hash of the instructions of a function or module, which do not load its docstring."""
+    instructions = np.frombuffer(code.co_code, dtype=np.uint8).reshape(-1, 2).copy()
+    at = np.flatnonzero(LOADS_CONSTANT[instructions[:, 0]])
+    before = instructions[at - 1]
+    high = np.where(before[:, 0] == dis.EXTENDED_ARG, before[:, 1].astype(np.intp) << 8, 0)
+    loaded = [_constant(code.co_consts[place]) for place in high + instructions[at, 1]]
+    instructions[at, 1] = 0  # places are others where there is no docstring
+    names = code.co_argcount, code.co_varnames, code.co_names, code.co_freevars
+    parts = instructions.tobytes(), code.co_exceptiontable, repr((names, loaded)).encode()
+    return hashlib.sha256(b" ".join(parts)).hexdigest()
 
 
-class _Bare(ast.NodeTransformer):
-    """Removes docstrings and the annotations of functions and variables."""
-
-    def visit_Module(self, node: ast.Module) -> ast.Module:
-        """Remove the docstring."""
-        return self.without_docstring(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        """Remove the docstring."""
-        return self.without_docstring(node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """Remove the docstring and the type of the result."""
-        node.returns = None
-        return self.without_docstring(node)
-
-    def without_docstring(self, node: Block) -> Block:
-        """Return the node, visited, without its docstring."""
-        self.generic_visit(node)
-        if ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-        return node
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        """Remove the type."""
-        node.annotation = None
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        """Remove the type, but where it declares a member of a class."""
-        self.generic_visit(node)
-        if node.value is None:
-            return node
-        return ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
+def _constant(value: Any) -> str:
+    if isinstance(value, CodeType):
+        return f"{value.co_name} {_code(value)}"
+    return repr(sorted(map(repr, value)) if isinstance(value, frozenset) else value)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray
-from .kernel import numba_overloads
+from .overloads import numba_overloads
 
 numba_overloads(__name__)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array, populate_array
 
 from ..arrays import Untyped
+from .numba_internals import cgutils, make_array, populate_array
 from .private import ALIGNMENT, private
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from ..errors import MissingDependencyError
-from .kernel import PACKAGE, PLAIN, sources_of
+from .fingerprint import sources_of
+from .kernel import PACKAGE, PLAIN
 from .kinds import declared, types_of
 
 logger = logging.getLogger("preflow")
@@ -55,7 +56,7 @@ def lacking(files: Iterable[Path]) -> Work:
         path = Path(PACKAGE.parent, *module.split("."))
         if not PLAIN and (path.with_suffix(".py") in called or path / "__init__.py" in called):
             kernel = getattr(import_module(module), attribute)
-            if kind.encode() not in getattr(kernel, "functions", {}):
+            if kind.encode() not in kernel.current_functions():
                 work.setdefault(module, []).append(f"{name} {kind}")
     return work
 

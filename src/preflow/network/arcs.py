@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from ..arrays import DType, Int64, ResidualNetwork
-from ..kernels.kernel import numba_overloads
+from ..kernels.overloads import numba_overloads
 from . import grid, listed
 
 numba_overloads(__name__)

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from ..arrays import Int64
 from ..kernels.atomics import PADDING, fetch_add, load, pause, relaxed_load, relaxed_store, store
 from ..kernels.clock import now
-from ..kernels.kernel import kernel, numba_overloads
+from ..kernels.kernel import kernel
+from ..kernels.overloads import numba_overloads
 from ..solving.dispatch import usable_cpus
 
 #: Looks before an idle thread sleeps, if every thread has a core; see idle.py.

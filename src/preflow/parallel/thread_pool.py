@@ -38,7 +38,8 @@ from numpy.typing import NDArray
 from ..arrays import Int64
 from ..kernels.atomics import PADDING, fetch_add, load, pause
 from ..kernels.constants import ONE, ZERO
-from ..kernels.kernel import PLAIN, Intrinsic, kernel, numba_overloads
+from ..kernels.kernel import PLAIN, kernel
+from ..kernels.overloads import Intrinsic, numba_overloads
 from ..solving.dispatch import MOST_THREADS
 from ..solving.run import POLL_INTERVAL, Control
 from ..solving.threads import begin_tasks

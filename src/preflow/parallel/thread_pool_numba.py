@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..arrays import Untyped
+from ..kernels.numba_internals import cgutils
 
 acquire_lock = types.ExternalFunction(
     "PyThread_acquire_lock_timed", types.int32(types.uintp, types.int64, types.int32)

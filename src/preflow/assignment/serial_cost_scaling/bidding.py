@@ -39,7 +39,8 @@ from ...arrays import AnyArray, Array, Index, Indices, Int64, Number, Numbers
 from ...kernels.atomics import prefetch, relaxed_load
 from ...kernels.branch_free import choose
 from ...kernels.constants import ONE, TWO, ZERO
-from ...kernels.kernel import kernel, numba_overloads
+from ...kernels.kernel import kernel
+from ...kernels.overloads import numba_overloads
 from ...solving.monitor import Monitor
 from ...stats import ARC_SCANS, PUSHES
 from ..dense_rows import list_row
