@@ -127,6 +127,31 @@ def test_what_is_made_from_records_is_current(path: Path) -> None:
     assert path.read_text("utf-8") == GENERATED[path](), "run python -m tests.test_records"
 
 
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+def test_the_docs_have_every_problem(problem: Problem) -> None:
+    folder = ROOT / "docs" / "problems"
+    assert (folder / f"{problem.page}.md").exists()
+    assert f"\n{problem.page}\n" in (folder / "index.md").read_text("utf-8")
+    listed = (ROOT / "docs" / "api" / "index.rst").read_text("utf-8").split()
+    names = {
+        *problem.functions,
+        *(path.rpartition(".")[2] for path in (*problem.results, *problem.containers)),
+    }
+    assert names <= set(listed), "docs/api/index.rst lacks a name"
+
+
+def test_every_problem_has_calls_that_reach_its_kernels() -> None:
+    nodes = ast.parse((ROOT / "native" / "calls.py").read_text("utf-8")).body
+    (parts,) = (
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Assign) and ast.unparse(node).startswith("PARTS = ")
+    )
+    assert isinstance(parts, ast.Dict)
+    names = {key.value for key in parts.keys if isinstance(key, ast.Constant)}
+    assert {problem.name for problem in PROBLEMS} <= names, "add calls to PARTS of native/calls.py"
+
+
 if __name__ == "__main__":
     for path, make in GENERATED.items():
         path.write_text(make(), "utf-8")
