@@ -68,6 +68,7 @@ COMPUTED = {
     "kernels/kernel.py": "modules of kernels",
     "kernels/overloads.py": "modules beside those of kernels, for Numba",
     "kernels/kinds.py": "modules of kernels",
+    "cuda/structs.py": "modules that .cu files name, to which their arguments belong",
     "kernels/warm_up.py": "modules of kernels",
     "cuda/runtime.py": "the package of an array of the caller",
     "graph/integer_grid.py": "the package of an array",

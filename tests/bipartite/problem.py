@@ -42,7 +42,7 @@ def rounds(method: Method) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
 
 SAMPLE = Sample(
     arguments=([(0, 1), (1, 0)],),
-    modules={"bipartite_matching": 74},
+    modules={"bipartite_matching": 75},  # cuda/structs.py
     solve=solve,
     counted=counted,
     answer=("row_match",),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import preflow
-from preflow.cuda import runtime
+from preflow.cuda import runtime, structs
 from preflow.errors import DeviceUnavailableError
 from preflow.solving.run import Control
 from preflow.solving.timing import what_is_compiled
@@ -97,7 +97,7 @@ def test_kernels_read_the_stop_word_of_the_solve_that_they_belong_to(monkeypatch
 
 def test_headers_are_pasted_once() -> None:
     source = Path(runtime.__file__).parents[1] / "maxflow" / "cuda_push_relabel" / "push_relabel.cu"
-    text = runtime.source_with_headers(source)
+    text = structs.source_with_headers(source)
     assert "#include" not in text
     assert text.count("struct SharedArena {") == 1
     assert text.index("alignas(16) Arc {") < text.index("u32 discharge(")

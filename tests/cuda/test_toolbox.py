@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,38 +13,12 @@ from preflow.graph.device.residual import DeviceNetwork
 from preflow.maxflow.cuda_push_relabel.paired_capacities import paired_capacities
 from preflow.maxflow.cuda_push_relabel.survey import excess_alive, survey
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
+from tests.support.cuda_on_cpu.toolbox import Adding, Owners, Places, Pushes
 from tests.support.paths import ROOT
 
 TOOLBOX = ROOT / "tests" / "support" / "cuda_on_cpu" / "toolbox_for_tests.cu"
 
 Array = NDArray[Any]
-
-
-class Adding(NamedTuple):
-    words: Array
-    written: Array
-    errors: Array
-    rounds: int
-
-
-class Owners(NamedTuple):
-    vertices: Array
-    owners: Array
-    num_vertices: int
-    num_owners: int
-
-
-class Places(NamedTuple):
-    first: Array
-    second: Array
-    size: Array
-    listed: Array
-
-
-class Pushes(NamedTuple):
-    arcs: Array
-    errors: Array
-    pushes: int
 
 
 def run(kernel: str, blocks: int, threads: int, arguments: Any, **options: Any) -> None:
@@ -90,7 +64,9 @@ def test_survey(num_vertices: int) -> None:
     first_out = np.concatenate([[0], degree.cumsum()]).astype(np.uint32)
     arcs = rng.integers(0, 2**50, (int(first_out[-1]), 2))
     excess, sink_residual = rng.integers(0, 2**40, (2, num_vertices)) * rng.integers(0, 2, (2, num_vertices))
-    net = DeviceNetwork(first_out, arcs, excess, sink_residual, num_vertices)
+    net = DeviceNetwork(
+        first_out=first_out, arcs=arcs, excess=excess, sink_residual=sink_residual, num_vertices=num_vertices
+    )
     device: Device = CpuDevice()  # type: ignore[assignment]
     found = survey(device, net)
     near_sink = found.near_sink[: found.num_near_sink]
@@ -106,7 +82,13 @@ def test_excess_alive(num_vertices: int) -> None:
     excess = rng.integers(0, 2**50, num_vertices)
     height = rng.integers(num_vertices, num_vertices + 3, num_vertices)
     nothing = np.zeros(0, np.int64)
-    net = DeviceNetwork(np.zeros(num_vertices + 1, np.uint32), nothing, excess, nothing, num_vertices)
+    net = DeviceNetwork(
+        first_out=np.zeros(num_vertices + 1, np.uint32),
+        arcs=nothing,
+        excess=excess,
+        sink_residual=nothing,
+        num_vertices=num_vertices,
+    )
     label = (height + rng.integers(0, 2**32, num_vertices) * 2**32).view(np.uint64)
     device: Device = CpuDevice()  # type: ignore[assignment]
     assert excess_alive(device, net, label) == excess[height != num_vertices + 1].sum()
@@ -119,7 +101,13 @@ def test_pairs_of_capacities(capacities: tuple[int, int], sanitizer: Sanitizer |
     ends = [0 | 1 << 32, 1 | 0 << 32]
     arcs = np.array([[ends[0], capacities[0]], [ends[1], capacities[1]]], np.int64)
     nothing = np.zeros(1, np.int64)
-    net = DeviceNetwork(np.array([0, 1, 2], np.uint32), arcs, nothing, nothing, 2)
+    net = DeviceNetwork(
+        first_out=np.array([0, 1, 2], np.uint32),
+        arcs=arcs,
+        excess=nothing,
+        sink_residual=nothing,
+        num_vertices=2,
+    )
     device: Device = CpuDevice(sanitizer=sanitizer, time_limit=60)  # type: ignore[assignment]
     is_paired = max(capacities) < 2**30
     errors = np.zeros(1, np.uint32)

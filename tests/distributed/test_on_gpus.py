@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
-from preflow.cuda import runtime
+from preflow.cuda import runtime, structs
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.on_gpus import GpuExchange, divide_in_layers, margin_of
 from preflow.errors import (
@@ -183,7 +183,7 @@ def test_searches_that_end_early_in_steps(nanoseconds: int, monkeypatch: pytest.
 @pytest.mark.parametrize(("was_searching", "further"), [(0, False), (0, True), (1, False), (1, True)])
 def test_a_step_that_goes_on_with_a_search_is_not_the_last(was_searching: int, further: bool) -> None:
     part = parts_of(check(random_grid((200, 5), 3), exchange=GpuExchange(devices=[1, 1])))[0]
-    part._arrays.status[launches.IS_SEARCHING] = was_searching
+    part._arrays.state[launches.Word.IS_SEARCHING] = was_searching
     part._launcher.prepare_search(further=further)
     part.read_state()
     assert part.had_news == (was_searching and further)
@@ -276,7 +276,7 @@ def edit(before: str, after: str) -> Callable[[pytest.MonkeyPatch], None]:
 
     def patch_source(patch: pytest.MonkeyPatch) -> None:
         def source(path: Path) -> str:
-            text = runtime.source_with_headers(path)
+            text = structs.source_with_headers(path)
             if path.name != "cuda_tiled.cu":
                 return text
             assert text.count(before) == 1

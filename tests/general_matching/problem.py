@@ -59,7 +59,7 @@ def rounds(method: Method) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
 
 SAMPLE = Sample(
     arguments=([(0, 1), (1, 2)],),
-    modules={"matching": 72},
+    modules={"matching": 73},  # cuda/structs.py
     solve=solve,
     counted=counted,
     answer=("mate",),

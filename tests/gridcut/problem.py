@@ -37,7 +37,8 @@ def rounds(method: Method) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
 
 SAMPLE = Sample(
     arguments=([[3, 0], [0, 1]], [[0, 1], [2, 0]], 1),
-    modules={"grid_cut": 72},  # accesses to arcs and the paths of forests serve networks, too
+    # cuda/structs.py; accesses to arcs and the paths of forests serve networks, too
+    modules={"grid_cut": 73},
     solve=solve,
     counted=counted,
     answer=("labels",),

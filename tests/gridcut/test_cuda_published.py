@@ -17,15 +17,15 @@ from preflow.errors import InvalidInputError, NotOptimalError, SolverError
 from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut import direction_major
-from preflow.gridcut.cuda_lockfree import COUNTS, Steps, take_steps
-from preflow.gridcut.direction_major import Search, make_search, make_state, search_at_rest
+from preflow.gridcut.cuda_lockfree import COUNTS, StepArguments, take_steps
+from preflow.gridcut.direction_major import SearchArguments, make_search, make_state, search_at_rest
 from preflow.gridcut.problem import METHODS
 from preflow.gridcut.solution import GridSolution
 from preflow.papers.baselines import cuda_blocking
 from preflow.papers.baselines.cuda_blocking import (
-    ROUNDS,
     Arguments,
     BlockingOptions,
+    Count,
     make_tiling,
     push_and_relabel,
 )
@@ -274,7 +274,7 @@ def row(terminal: list[int], capacity: list[int]) -> GridNetwork:
     return GridNetwork.from_arrays(values.clip(0), (-values).clip(0), neighbor, connectivity=4)
 
 
-def search_of(device: CpuDevice, network: GridNetwork, heights: list[int]) -> Search:
+def search_of(device: CpuDevice, network: GridNetwork, heights: list[int]) -> SearchArguments:
     search = make_search(device, make_state(device, integer_grid(network), None))
     search.height[:] = heights
     return search
@@ -292,7 +292,13 @@ def test_search_makes_heights_exact(device: CpuDevice) -> None:
 def test_a_step_is_one_push_or_one_relabel(device: CpuDevice) -> None:
     search = search_of(device, row([0, 5, -8, 9, 0, -4], [3, 4, 0, 2, 7]), [9, 3, 1, 1, 7, 1])
     control, counts, watch = Control(), np.zeros(COUNTS, np.uint64), np.zeros(WATCH_WORDS, np.uint64)
-    take_steps(device, Steps(search.grid, search.height, counts, 1, control.stop, watch), control)
+    take_steps(
+        device,
+        StepArguments(
+            grid=search.grid, height=search.height, counts=counts, cycles=1, stop=control.stop, watch=watch
+        ),
+        control,
+    )
     assert search.grid.terminal.tolist() == [0, 1, -4, 9, 0, -4]
     assert search.grid.residual[:2, :4].tolist() == [[3, 0, 0, 2], [0, 3, 8, 0]]
     assert search.height.tolist() == [9, 3, 1, 7, 7, 1]  # nothing is below n = 6: dead
@@ -307,22 +313,22 @@ def rounds(
     search = search_of(device, network, heights)
     tiling, shared_bytes = make_tiling(device, integer_grid(network), validated)
     arguments = Arguments(
-        search.grid,
-        tiling,
-        search.height,
-        np.full(len(heights), 9, np.uint8),
-        np.zeros_like(search.grid.residual),
-        np.zeros(cuda_blocking.COUNTER_WORDS, np.uint32),
-        np.zeros(cuda_blocking.COUNTS, np.uint64),
-        validated.atomic,
-        validated.relabel == "lockstep",
-        validated.pushes,
-        1,
-        9,
-        9,
-        control.stop,
+        grid=search.grid,
+        tiling=tiling,
+        height=search.height,
+        mask=np.full(len(heights), 9, np.uint8),
+        pushed=np.zeros_like(search.grid.residual),
+        counters=np.zeros(cuda_blocking.COUNTER_WORDS, np.uint32),
+        counts=np.zeros(cuda_blocking.COUNTS, np.uint64),
+        atomic=validated.atomic,
+        lockstep=validated.relabel == "lockstep",
+        pushes=validated.pushes,
+        most_rounds=1,
+        most_levels=9,
+        patience=9,
+        stop=control.stop,
     )
-    assert push_and_relabel(device, arguments, shared_bytes, control)[ROUNDS] == 1
+    assert push_and_relabel(device, arguments, shared_bytes, control)[Count.ROUNDS] == 1
     return arguments, control
 
 

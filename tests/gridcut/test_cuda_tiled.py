@@ -186,7 +186,7 @@ def test_a_stop_within_a_search(device: CpuDevice, monkeypatch: pytest.MonkeyPat
         queued.append(int((self.arrays.slots != launches.EMPTY).sum()))
         state = launch(self, *arguments)
         control.stop[0] = 1
-        assert state[launches.IS_SEARCHING]
+        assert state[launches.Word.IS_SEARCHING]
         return state
 
     monkeypatch.setattr(launches.Launcher, "_launch", stop_after)

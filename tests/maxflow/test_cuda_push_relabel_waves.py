@@ -18,12 +18,11 @@ from preflow.generators import FAMILIES
 from preflow.graph.device.residual import DeviceNetwork, to_device
 from preflow.graph.residual import build_residual
 from preflow.maxflow import cuda_push_relabel
+from preflow.maxflow.cuda_push_relabel import WORD
 from preflow.solving.run import Control
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
 
-#: Words of the kernel's state, as in state.cuh, and of its counters.
-LEVEL, LAST_NANOSECONDS, WAVE_ROUNDS, SEARCH_BLOCKS = 5, 15, 17, 18
-DISCHARGE = 2
+#: Places in the counters, as in state.cuh.
 STARTS, WAKES = 16 * 32, 13 * 32
 NEVER = 2**31
 ROUNDS, LEVELS = 40, 12
@@ -46,11 +45,11 @@ class OnlyWaves(CpuDevice):
         arguments.net.excess[:] = 0
         arguments.label[:] = (1 << 32) + NEVER
         state = arguments.state
-        state[cuda_push_relabel.PHASE] = DISCHARGE
-        state[cuda_push_relabel.ROUNDS_LEFT] = self.rounds
-        state[cuda_push_relabel.SEARCHES] = 1
-        state[LEVEL], state[LAST_NANOSECONDS] = LEVELS, 2**50
-        state[SEARCH_BLOCKS] = arguments.search_blocks
+        state[WORD.phase] = cuda_push_relabel.Phase.DISCHARGE
+        state[WORD.rounds_left] = self.rounds
+        state[WORD.searches] = 1
+        state[WORD.level], state[WORD.last_nanoseconds] = LEVELS, 2**50
+        state[WORD.search_blocks] = arguments.search_blocks
         arguments.counters[WAKES] = 1  # so that waves do not end because all warps are at rest
         super().launch(path, kernel, blocks, threads, arguments, **rest)
         self.outcome = arguments
@@ -90,7 +89,7 @@ def check_waves(device: OnlyWaves, family: str, size: str, search_blocks: int, m
     with pytest.raises(PhaseOver):
         cuda_push_relabel.first_stage(on_device, net, options, Control())
     after = device.outcome
-    assert after.state[WAVE_ROUNDS] == ROUNDS
+    assert after.state[WORD.wave_rounds] == ROUNDS
     entries = after.counters.view(np.uint64)[STARTS // 2 :]
     started = {int(entry >> 32): int(entry & 0xFFFFFFFF) for entry in entries if entry}
     assert started == {2 + k: 5 + 5 * k for k in range(7)}

@@ -2,34 +2,8 @@
 #include "lanes.cuh"
 #include "stop.cuh"
 
-struct Arcs {
-    const u32* first;
-    u32* size;
-    u32* column;
-    i64* cost;
-};
-
 // As vertices, rows are numbered before columns.
-struct Flow {
-    u64* at;           // the arc on which each row's unit is (upper half) and its column (lower half)
-    i64* excess;       // units at each column, minus one
-    i64* row_price;
-    i64* column_price;
-};
-
-struct Arguments {
-    Arcs arcs;
-    Flow flow;
-    u64 size;      // number of rows, and of columns
-    i64 epsilon;
-    u64 cycles;    // most steps of each vertex
-    i64 threshold; // arcs with a larger reduced cost are fixed
-    u32* filled;   // number of columns that have a unit; above the number of columns: the solve is to stop
-    u64* counts;
-    const i64* stop;
-};
-
-enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, COUNTS };
+#include "cuda_lockfree.py: DeviceArcs, DeviceFlow, Arguments, Count, COUNTS"
 
 // Added to `filled` when the solve is to stop: a bit above all numbers of columns.
 constexpr u32 STOPPED = 1u << 31;
@@ -42,7 +16,7 @@ constexpr u32 TOGETHER = 8;
 // If row `x` has its unit: pushes it along the arc of the least partially reduced cost, after a relabel if that arc is
 // not admissible. The new price is stored before the unit, and the unit before the excess counts it.
 __device__ void step_row(const Arguments& args, u32 x, u64 (&counts)[COUNTS]) {
-    const Flow& flow = args.flow;
+    const DeviceFlow& flow = args.flow;
     if (acquire_load(&flow.at[x]) != NOWHERE) return;
     const u32 first = args.arcs.first[x], last = first + args.arcs.size[x];
     i64 least = NONE_LESS;
@@ -75,7 +49,7 @@ __device__ void step_row(const Arguments& args, u32 x, u64 (&counts)[COUNTS]) {
 // If column `y` has several units: sends the unit of the least partially reduced cost back, after a relabel if that arc
 // is not admissible. The excess is read before the search for units, so the search finds every unit that it counts.
 __device__ void step_column(const Arguments& args, u32 y, u64 (&counts)[COUNTS]) {
-    const Flow& flow = args.flow;
+    const DeviceFlow& flow = args.flow;
     const u32 size = static_cast<u32>(args.size);
     if (acquire_load(&flow.excess[y]) <= 0) return;
     i64 least = NONE_LESS;
@@ -145,8 +119,8 @@ KERNEL(start_refine, Arguments) {
 
 // Arc fixing: drops arcs without flow whose reduced cost exceeds the threshold. No optimal flow uses them.
 KERNEL(fix_arcs, Arguments) {
-    const Arcs& arcs = args.arcs;
-    const Flow& flow = args.flow;
+    const DeviceArcs& arcs = args.arcs;
+    const DeviceFlow& flow = args.flow;
     const u32 size = static_cast<u32>(args.size);
     for (u32 x = grid_thread(); x < size; x += grid_threads()) {
         const u32 own = static_cast<u32>(flow.at[x] >> 32);

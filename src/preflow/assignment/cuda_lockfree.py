@@ -32,14 +32,15 @@ Departures:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import AnyArray
 from ..cuda import runtime
 from ..cuda.runtime import Device
+from ..cuda.structs import I64, U32, U64, ConstI64, ConstU32, Signed
 from ..errors import SolverError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..solving.options import check_alpha, check_count, check_flag, check_positive_integer
@@ -57,7 +58,9 @@ from .lockfree_scaling import (
 from .solution import Solution
 
 SOURCE = Path(__file__).with_suffix(".cu")
-COUNTS = 3
+#: Operations of all kernels.
+Count = IntEnum("Count", "PUSHES RELABELS ARC_SCANS", start=0)
+COUNTS = len(Count)
 #: No refine needs this many kernels.
 MOST_KERNELS = 100_000
 
@@ -94,18 +97,36 @@ class CudaLockFreeOptions:
         check_count("price_updates", self.price_updates)
 
 
-class Arguments(NamedTuple):
-    """The struct ``Arguments`` of the ``.cu`` file."""
+class DeviceArcs(NamedTuple):
+    """:class:`.lockfree_scaling.Arcs` on the GPU."""
 
-    arcs: Arcs
-    flow: Flow
-    size: int
-    epsilon: int
-    cycles: int
-    threshold: int
-    filled: AnyArray
-    counts: AnyArray
-    stop: AnyArray
+    first: ConstU32
+    size: U32
+    column: U32
+    cost: I64
+
+
+class DeviceFlow(NamedTuple):
+    """:class:`.lockfree_scaling.Flow` on the GPU."""
+
+    at: U64  #: the arc on which each row's unit is (upper half) and its column (lower half)
+    excess: I64  #: units at each column, minus one
+    row_price: I64
+    column_price: I64
+
+
+class Arguments(NamedTuple):
+    """Arguments of "push_and_relabel", "start_refine" and "fix_arcs"."""
+
+    arcs: DeviceArcs
+    flow: DeviceFlow
+    size: int  #: number of rows, and of columns
+    epsilon: Signed
+    cycles: int  #: most steps of each vertex
+    threshold: Signed  #: arcs with a larger reduced cost are fixed
+    filled: U32  #: number of columns that have a unit; above the number of columns: the solve is to stop
+    counts: U64
+    stop: ConstI64
 
 
 class OnDevice:
@@ -122,20 +143,20 @@ class OnDevice:
         most = device.num_multiprocessors * (device.block_threads // self.threads)
         self.blocks = min(-(-2 * size // self.threads), most)
         self.arguments = Arguments(
-            Arcs(
-                xp.asarray(arcs.first.astype(np.uint32)),
-                xp.asarray(arcs.size.astype(np.uint32)),
-                xp.asarray(arcs.column.copy()),
-                xp.asarray(arcs.cost.copy()),
+            arcs=DeviceArcs(
+                first=xp.asarray(arcs.first.astype(np.uint32)),
+                size=xp.asarray(arcs.size.astype(np.uint32)),
+                column=xp.asarray(arcs.column.copy()),
+                cost=xp.asarray(arcs.cost.copy()),
             ),
-            Flow(*(xp.asarray(part.copy()) for part in flow)),
-            size,
-            0,
-            options.cycles,
-            0,
-            xp.zeros(1, dtype=np.uint32),
-            xp.zeros(COUNTS, dtype=np.uint64),
-            device.stop_word(control),
+            flow=DeviceFlow(**{name: xp.asarray(part.copy()) for name, part in flow._asdict().items()}),
+            size=size,
+            epsilon=0,
+            cycles=options.cycles,
+            threshold=0,
+            filled=xp.zeros(1, dtype=np.uint32),
+            counts=xp.zeros(COUNTS, dtype=np.uint64),
+            stop=device.stop_word(control),
         )
 
     def launch(self, kernel: str) -> None:
@@ -168,14 +189,15 @@ class OnDevice:
             self.price_update = PriceUpdate(self.arcs)
         self.price_update.saturate(flow, epsilon)
         self.price_update.update(flow, epsilon)
-        for part, updated in zip(self.arguments.flow, flow, strict=True):
-            part[:] = self.device.xp.asarray(updated)
+        for name, part in self.arguments.flow._asdict().items():
+            part[:] = self.device.xp.asarray(getattr(flow, name))
         self.arguments.filled[:] = int((flow.excess >= 0).sum())
         self.control.counts[GLOBAL_RELABELS] += 1
 
     def flow_on_host(self) -> Flow:
         """Return a copy of the flow and the prices on the host."""
-        return Flow(*(self.device.to_host(part) for part in self.arguments.flow))
+        parts = self.arguments.flow._asdict().items()
+        return Flow(**{name: self.device.to_host(part) for name, part in parts})
 
 
 def cost_scaling(scaled: Scaled, options: CudaLockFreeOptions, control: Control) -> Flow | None:
@@ -186,7 +208,9 @@ def cost_scaling(scaled: Scaled, options: CudaLockFreeOptions, control: Control)
         on_device = OnDevice(device, scaled.arcs, make_flow(size), options, control)
         found = refine_all(scaled.largest, size, options.alpha, options.arc_fixing, control, on_device.refine)
         counts = device.to_host(on_device.arguments.counts)
-        control.counts[[PUSHES, RELABELS, ARC_SCANS]] += counts
+        control.counts[[PUSHES, RELABELS, ARC_SCANS]] += counts[
+            [Count.PUSHES, Count.RELABELS, Count.ARC_SCANS]
+        ]
         return on_device.flow_on_host() if found else None
 
 

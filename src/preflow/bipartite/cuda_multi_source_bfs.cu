@@ -5,13 +5,14 @@
 #endif
 
 #include "lanes.cuh"
+#include "loop_state.cuh"
 #include "stop.cuh"
 #include "worklist.cuh"
 
 // No partner, no predecessor, no path.
 constexpr u32 NONE = 0xffffffffu;
-// The edges of a row are listed in pieces of at most this many; different warps may read the pieces of a row.
-constexpr u32 EDGES_A_PIECE = 256;
+// The edges of a row are listed in pieces of at most EDGES_A_PIECE; different warps may read the pieces of a row.
+#include "cuda_multi_source_bfs.py: EDGES_A_PIECE, WORDS_A_PIECE"
 // A phase ends when all trees but one in LAST_TREES have found a free column: the last trees wind around all others
 // (packed_search.py has measurements).
 constexpr u64 LAST_TREES = 10;
@@ -20,54 +21,22 @@ constexpr u64 LAST_TREES = 10;
 // begin with one row; the searches match the rest.
 constexpr u32 CHEAP_EDGES = 64, MOST_DISPLACED = 1024;
 
-enum Phase : u64 { BEGIN, SEARCH, AUGMENT, DONE, CHEAP };
-
 // A piece: edges of a row that the search has reached, in the tree of a free row.
 struct alignas(16) Piece {
     u32 first, last;
     u32 row;
     u32 root;
 };
+static_assert(sizeof(Piece) == WORDS_A_PIECE * sizeof(u32), "the host reserves as much for a piece");
 
-// The state of the loop. Each block has a copy, which its first thread changes between the two halves of a barrier.
-// Between two launches, and while one block searches alone, the state is in device memory.
-struct State {
-    u64 phase;
-    u64 rounds_left;  // barriers left of this launch
-    u64 round;        // barriers so far; selects one of the rotating counters and of the two lists
-    u64 size;         // pieces of the next level to search from
-    u64 phases, levels;
-    u64 trees, ended;  // of this phase: pieces of its first level, and trees that have found a free column
-    u64 next_look;     // when to read the stop word again
+#include "cuda_multi_source_bfs.py: Phase, MultiSourceState"
 
-    __device__ bool enough_ended() const {
-        return ended > 0 && ended * LAST_TREES >= trees * (LAST_TREES - 1);
-    }
-    template <class Team>
-    __device__ void end_round(const Team& team) {
-        rounds_left = team.is_last(round) ? 0 : rounds_left - min(rounds_left, 1ull);
-        ++round;
-    }
-};
-constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
+__device__ bool enough_ended(const MultiSourceState& state) {
+    return state.ended > 0 && state.ended * LAST_TREES >= state.trees * (LAST_TREES - 1);
+}
 
 struct Arguments {
-    const u32* first;      // the columns of every row
-    const u32* neighbour;
-    u32* row_mate;
-    u32* column_mate;
-    u32* path_end;         // of a free row: the free column that its tree reached
-    u32* predecessor;      // of a column: the row from which the search reached it
-    u64 num_rows;
-    u64 num_columns;
-    Piece* pieces;         // two lists of `capacity`
-    u64 capacity;
-    u64 few;               // one block searches alone from at most this many pieces
-    u32* arrivals;
-    u32* counters;
-    u64* state;
-    u64* edge_scans;
-    const i64* stop;
+#include "cuda_multi_source_bfs.py: Arguments._fields"
 
     __device__ RotatingSizes sizes() const { return RotatingSizes{counters}; }
     __device__ RotatingSizes ended() const { return RotatingSizes{counters + 3 * 32}; }
@@ -96,7 +65,7 @@ __device__ void append_row(const Arguments& args, u64 round, bool has, u32 row, 
 // Finds the cheap matching: the one in which the rows, one after the other, take their first free column. As in
 // initial/cheap.py a row may take a column from a later row, which then looks on; at the end each column has the first
 // of the rows that want it, in whatever order the threads run.
-__device__ void match_cheaply(const Arguments& args, GridTeam& team, State& state) {
+__device__ void match_cheaply(const Arguments& args, GridTeam& team, MultiSourceState& state) {
     for (u32 start = team.thread(); start < args.num_rows; start += team.num_threads()) {
         u32 row = start, displaced = 0;
         while (row != NONE && displaced < MOST_DISPLACED) {
@@ -120,12 +89,12 @@ __device__ void match_cheaply(const Arguments& args, GridTeam& team, State& stat
         if (row != NONE) relaxed_store(&args.row_mate[row], v);
     }
     team.wait([&] {
-        state.end_round(team);
+        end_round(team, state);
         state.phase = BEGIN;
     });
 }
 
-__device__ void begin_search(const Arguments& args, GridTeam& team, State& state) {
+__device__ void begin_search(const Arguments& args, GridTeam& team, MultiSourceState& state) {
     for (u32 v = team.thread(); v < args.num_columns; v += team.num_threads())
         relaxed_store(&args.predecessor[v], NONE);
     for (u32 begin = team.warp() * WARP; begin < args.num_rows; begin += team.num_warps() * WARP) {
@@ -137,7 +106,7 @@ __device__ void begin_search(const Arguments& args, GridTeam& team, State& state
     team.wait([&] {
         state.size = state.trees = args.sizes().read(state.round + 1);
         state.ended = 0;
-        state.end_round(team);
+        end_round(team, state);
         ++state.phases;
         state.phase = state.size > 0 ? SEARCH : DONE;
     });
@@ -159,7 +128,7 @@ __device__ bool reach(const Arguments& args, const Piece& piece, u32 column, u32
 
 // Searches from a level. Trees that have reached a free column grow no further.
 template <class Team>
-__device__ void search_level(const Arguments& args, Team& team, State& state, u64& edge_scans) {
+__device__ void search_level(const Arguments& args, Team& team, MultiSourceState& state, u64& edge_scans) {
     constexpr u32 ROWS = WARP / LANES_A_ROW;
     const u32 size = static_cast<u32>(state.size);
     const Piece* const list = args.list(state.round);
@@ -182,13 +151,13 @@ __device__ void search_level(const Arguments& args, Team& team, State& state, u6
     team.wait([&] {
         state.size = args.sizes().read(state.round + 1);
         state.ended += args.ended().read(state.round + 1);
-        state.end_round(team);
+        end_round(team, state);
         ++state.levels;
-        if (state.size == 0 || state.enough_ended()) state.phase = state.ended > 0 ? AUGMENT : DONE;
+        if (state.size == 0 || enough_ended(state)) state.phase = state.ended > 0 ? AUGMENT : DONE;
     });
 }
 
-__device__ void clear_next(const Arguments& args, const State& state) {
+__device__ void clear_next(const Arguments& args, const MultiSourceState& state) {
     if (grid_thread() != 0) return;
     args.sizes().clear(state.round + 2);
     args.ended().clear(state.round + 2);
@@ -203,8 +172,7 @@ struct Alone : BlockTeam {
 };
 
 // Lets the first block search alone as long as levels are small: its own barrier costs less than one of the grid.
-__device__ void search_alone(const Arguments& args, GridTeam& team, State& state, u64& edge_scans) {
-    u64* const copy = reinterpret_cast<u64*>(&state);
+__device__ void search_alone(const Arguments& args, GridTeam& team, MultiSourceState& state, u64& edge_scans) {
     team.wait([] {});  // all blocks have read the counters that this block is about to clear
     if (blockIdx.x == 0) {
         Alone alone{{}, args.stop, state.next_look};
@@ -213,15 +181,15 @@ __device__ void search_alone(const Arguments& args, GridTeam& team, State& state
             search_level(args, alone, state, edge_scans);
         }
         if (threadIdx.x == 0)
-            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+            save_state(args.state, state);
     }
     team.wait([&] {
-        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+        load_state(args.state, state);
     });
 }
 
 // Each root walks back from its free column and matches along the way. No two trees share a column or a row.
-__device__ void augment(const Arguments& args, GridTeam& team, State& state) {
+__device__ void augment(const Arguments& args, GridTeam& team, MultiSourceState& state) {
     for (u32 root = team.thread(); root < args.num_rows; root += team.num_threads()) {
         if (relaxed_load(&args.row_mate[root]) != NONE) continue;
         u32 column = relaxed_load(&args.path_end[root]);
@@ -234,19 +202,18 @@ __device__ void augment(const Arguments& args, GridTeam& team, State& state) {
         }
     }
     team.wait([&] {
-        state.end_round(team);
+        end_round(team, state);
         state.phase = BEGIN;
     });
 }
 
 KERNEL(multi_source_bfs_slice, Arguments) {
     SharedArena arena;
-    State& state = *arena.take<State>(1);
-    u64* const copy = reinterpret_cast<u64*>(&state);
+    MultiSourceState& state = *arena.take<MultiSourceState>(1);
     GridTeam team(args.arrivals);
     u64 edge_scans = 0;
     team.wait([&] {
-        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+        load_state(args.state, state);
     });
     while (state.phase != DONE && state.rounds_left > 0) {
         if (state.phase == SEARCH && state.size <= args.few) {
@@ -265,8 +232,7 @@ KERNEL(multi_source_bfs_slice, Arguments) {
             augment(args, team, state);
     }
     team.wait([&] {
-        if (blockIdx.x == 0)
-            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+        if (blockIdx.x == 0) save_state(args.state, state);
     });
     edge_scans = sum_of_warp(edge_scans);
     if (edge_scans > 0 && lane_id() == 0) relaxed_fetch_add(args.edge_scans, edge_scans);

@@ -33,13 +33,15 @@ Pseudo-code, of the kernel::
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ..arrays import AnyArray
-from ..cuda.launches import ARRIVAL_WORDS, PHASE, launches
+from ..cuda.launches import ARRIVAL_WORDS, launches
+from ..cuda.structs import U32, U64, ConstI64, ConstU32
 from ..errors import InvalidInputError
 from ..graph.bipartite import DeviceBipartiteGraph
 from ..solving.options import check_positive_integer
@@ -48,12 +50,9 @@ from .device_launches import count_free, require_room, run_phases
 from .match_arrays import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Words of the kernel's state and of its counters, and the word of the state that counts phases.
-STATE_WORDS, COUNTER_WORDS = 9, 2 * 3 * 32
-NUM_PHASES = 4
-#: Phases of the kernel.
-DONE, CHEAP = 3, 4
-#: Edges of a piece, as in the ``.cu`` file, and words of a piece.
+#: Words of the kernel's counters.
+COUNTER_WORDS = 2 * 3 * 32
+#: Edges of a piece, and words of a piece.
 EDGES_A_PIECE, WORDS_A_PIECE = 256, 4
 #: Bytes on the device besides the graph and the matching: per edge, row and column.
 BYTES = 1, 36, 4
@@ -82,25 +81,42 @@ class MultiSourceBfsOptions:
         check_positive_integer("few", self.few)
 
 
-class Arguments(NamedTuple):
-    """The struct ``Arguments`` of the ``.cu`` file."""
+Phase = IntEnum("Phase", "BEGIN SEARCH AUGMENT DONE CHEAP", start=0)
 
-    first: AnyArray
-    neighbour: AnyArray
-    row_mate: AnyArray
-    column_mate: AnyArray
-    path_end: AnyArray
-    predecessor: AnyArray
+
+class MultiSourceState(NamedTuple):
+    """The state of the kernel."""
+
+    phase: int = 0
+    rounds_left: int = 0  #: barriers left of this launch
+    round: int = 0  #: barriers so far; selects one of the rotating counters and of the two lists
+    size: int = 0  #: pieces of the next level to search from
+    phases: int = 0
+    levels: int = 0
+    trees: int = 0  #: of this phase: pieces of its first level, and trees that have found a free column
+    ended: int = 0  #: of this phase: pieces of its first level, and trees that have found a free column
+    next_look: int = 0  #: when to read the stop word again
+
+
+class Arguments(NamedTuple):
+    """Arguments of "multi_source_bfs_slice"."""
+
+    first: ConstU32  #: the columns of every row
+    neighbour: ConstU32
+    row_mate: U32
+    column_mate: U32
+    path_end: U32  #: of a free row: the free column that its tree reached
+    predecessor: U32  #: of a column: the row from which the search reached it
     num_rows: int
     num_columns: int
-    pieces: AnyArray
+    pieces: Annotated[AnyArray, "Piece*"]  #: two lists of `capacity`
     capacity: int
-    few: int
-    arrivals: AnyArray
-    counters: AnyArray
-    state: AnyArray
-    edge_scans: AnyArray
-    stop: AnyArray
+    few: int  #: one block searches alone from at most this many pieces
+    arrivals: U32
+    counters: U32
+    state: U64
+    edge_scans: U64
+    stop: ConstI64
 
 
 def solve(
@@ -115,32 +131,33 @@ def solve(
     device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
     require_room(device, graph, BYTES)
     capacity = num_rows + graph.num_edges // EDGES_A_PIECE
+    num_free = count_free(matching.row_match, num_columns)
+    start = MultiSourceState(phase=Phase.CHEAP if num_free == num_rows else Phase.BEGIN)
+    first, neighbour = graph.rows
     arguments = Arguments(
-        *graph.rows,
-        matching.row_match,
-        matching.column_match,
-        xp.empty(num_rows, dtype=np.uint32),
-        xp.empty(num_columns, dtype=np.uint32),
-        num_rows,
-        num_columns,
-        xp.empty(2 * capacity * WORDS_A_PIECE, dtype=np.uint32),
-        capacity,
-        options.few,
-        xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
-        xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        xp.zeros(STATE_WORDS, dtype=np.uint64),
-        xp.zeros(1, dtype=np.uint64),
-        device.stop_word(control),
+        first=first,
+        neighbour=neighbour,
+        row_mate=matching.row_match,
+        column_mate=matching.column_match,
+        path_end=xp.empty(num_rows, dtype=np.uint32),
+        predecessor=xp.empty(num_columns, dtype=np.uint32),
+        num_rows=num_rows,
+        num_columns=num_columns,
+        pieces=xp.empty(2 * capacity * WORDS_A_PIECE, dtype=np.uint32),
+        capacity=capacity,
+        few=options.few,
+        arrivals=xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
+        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
+        state=xp.asarray(start, dtype=np.uint64),
+        edge_scans=xp.zeros(1, dtype=np.uint64),
+        stop=device.stop_word(control),
     )
-    control.progress[:] = count_free(matching.row_match, num_columns)
-    if control.progress[1] == num_rows:
-        arguments.state[PHASE] = CHEAP
+    control.progress[:] = num_free
     constants = (("LANES_A_ROW", options.lanes),)
-    states = launches(device, SOURCE, "multi_source_bfs_slice", arguments, DONE, constants)
+    kernel = "multi_source_bfs_slice"
     return run_phases(
-        states,
-        DONE,
-        NUM_PHASES,
+        launches(device, SOURCE, kernel, arguments, MultiSourceState, Phase.DONE, constants),
+        Phase.DONE,
         lambda: int(device.to_host(arguments.edge_scans)[0]),
         lambda: count_free(matching.row_match, num_columns),
         control,

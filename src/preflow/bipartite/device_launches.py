@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
-from ..arrays import AnyArray, Array
-from ..cuda.launches import PHASE
+from ..arrays import AnyArray
+from ..cuda.launches import LoopState
 from ..cuda.runtime import Device
 from ..graph.bipartite import DeviceBipartiteGraph, size_in_words
 from ..graph.placement import require_memory
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, BARRIERS, PHASES
 
-#: The word of a kernel's state that counts its barriers.
-ROUND = 2
+
+class SearchState(LoopState, Protocol):
+    """The state of a kernel that searches for augmenting paths in phases."""
+
+    @property
+    def phases(self) -> int:
+        """Number of phases so far."""
 
 
 def require_room(
@@ -32,27 +38,25 @@ def require_room(
 
 
 def run_phases(
-    states: Iterator[Array],
+    states: Iterator[SearchState],
     done: int,
-    num_phases: int,
     edge_scans: Callable[[], int],
     count_free: Callable[[], int],
     control: Control,
 ) -> bool:
     """Launch until the matching is maximum or the solve is to stop; report and count after each launch.
 
-    `states` comes from :func:`launches`; `done` is the phase in which the matching is maximum, and
-    `num_phases` the word of the state that counts phases. The functions return the number of edges read so
-    far, and the number of free vertices, which ``control.progress[1]`` is at the beginning. Return False
-    where the solve was asked to stop.
+    `states` comes from :func:`launches`; `done` is the phase in which the matching is maximum. The functions
+    return the number of edges read so far, and the number of free vertices, which ``control.progress[1]`` is
+    at the beginning. Return False where the solve was asked to stop.
     """
     finished = False
     while not (finished or control.stopped):
         state = next(states)
-        finished = bool(state[PHASE] == done)
+        finished = bool(state.phase == done)
         control.progress[0] = count_free()
-        control.counts[PHASES] = state[num_phases]
-        control.counts[BARRIERS] = state[ROUND]
+        control.counts[PHASES] = state.phases
+        control.counts[BARRIERS] = state.round
         control.counts[ARC_SCANS] = edge_scans()
         control.counts[AUGMENTATIONS] = int(control.progress[1]) - int(control.progress[0])
     return finished

@@ -4,11 +4,7 @@
 
 template <class T>
 struct Arguments {
-    const u32* tail;
-    const u32* head;
-    const T* flow;
-    T* balance;
-    u64 num_arcs;
+#include "device.py: Arguments._fields"
 };
 
 template <class T>
@@ -24,14 +20,7 @@ KERNEL(net_inflow, Arguments<i64>) { add_net_inflow(args); }
 
 KERNEL(net_inflow_of_floats, Arguments<double>) { add_net_inflow(args); }
 
-struct EdgeArguments {
-    const u32* first;
-    const u32* neighbour;
-    u64 num_rows;
-    u64 num_edges;
-    const u32* match;
-    u32* has_edge;
-};
+#include "device.py: EdgeArguments"
 
 KERNEL(find_matched_edges, EdgeArguments) {
     visit_edges(args.first, args.num_rows, args.num_edges, [&](u64 row, u64 e) {

@@ -4,23 +4,7 @@
 #include "lanes.cuh"
 #include "numbers.cuh"
 
-struct Arguments {
-    const Stored* values;
-    u64 num_items, num_rows, num_columns;
-    u64 weighed;         // 1: costs and bounds are sums of float64; 0: costs are sums of int64
-    const i64* row;      // of the pairs; each item has room for one pair a vertex
-    const i64* column;
-    const i64* mass;
-    const u64* count;    // pairs of each item
-    const Number* price; // of rows, then of columns
-    const i64* given;    // masses of rows, then of columns
-    const i64* scale;    // of each item: the exponent of the unit of its masses
-    i64* left;           // for each vertex
-    Number* least;       // for each row
-    u64* words;          // of each item
-};
-
-enum Found : u32 { WRONG, COUNT, COST, ABOVE, LARGEST_PRICE, LARGEST_LEAST, SIZE, WORDS = 8 };
+#include "device_transport.py: Found, WORDS, Arguments"
 
 // More than the relative rounding error of a sum or difference of two floats.
 constexpr double UNIT = 0x1p-52;

@@ -8,13 +8,15 @@ and those whose column had too much, to the columns that lack mass and those who
 
 from __future__ import annotations
 
+from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
+from ..cuda.structs import I64, U64, ConstI64, ConstU64
 from ..errors import VerificationError
 from ..graph.device.costs import DeviceCosts
 from ..graph.network import INT64_MAX
@@ -25,9 +27,9 @@ from .transport import MARGIN, TINY, UNIT
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Threads of a block.
 THREADS = 512
-#: Words of an item, and the places of some, as in the ``.cu`` file.
+#: What the kernel finds of an item, and words between those of two items.
+Found = IntEnum("Found", "WRONG COUNT COST ABOVE LARGEST_PRICE LARGEST_LEAST SIZE", start=0)
 WORDS = 8
-WRONG, COUNT, COST, ABOVE, LARGEST_PRICE, LARGEST_LEAST, SIZE = range(7)
 #: Levels of the sums of a block: of the threads of a warp, and of warps.
 LEVELS = 24
 
@@ -58,24 +60,24 @@ class PlanProofs(NamedTuple):
     close: list[bool]  #: whether a gap is that of an optimal answer. Other gaps may be infinite.
 
 
-class _Arguments(NamedTuple):
-    """The struct ``Arguments`` of the ``.cu`` file."""
+class Arguments(NamedTuple):
+    """Arguments of "least_of_rows" and "check_plans"."""
 
-    values: AnyArray
+    values: Annotated[AnyArray, "const Stored*"]
     num_items: int
     num_rows: int
     num_columns: int
-    weighed: int
-    row: AnyArray
-    column: AnyArray
-    mass: AnyArray
-    count: AnyArray
-    price: AnyArray
-    given: AnyArray
-    scale: AnyArray
-    left: AnyArray
-    least: AnyArray
-    words: AnyArray
+    weighed: bool  #: whether costs and bounds are sums of float64; otherwise costs are sums of int64
+    row: ConstI64  #: of the pairs; each item has room for one pair a vertex
+    column: ConstI64
+    mass: ConstI64
+    count: ConstU64  #: pairs of each item
+    price: Annotated[AnyArray, "const Number*"]  #: of rows, then of columns
+    given: ConstI64  #: masses of rows, then of columns
+    scale: ConstI64  #: of each item: the exponent of the unit of its masses
+    left: I64  #: for each vertex
+    least: Annotated[AnyArray, "Number*"]  #: for each row
+    words: U64  #: of each item
 
 
 def proofs_on_device(
@@ -100,8 +102,11 @@ def proofs_on_device(
     scale = np.zeros(items, dtype=np.int64)
     scale[:] = 0 if exponents is None else exponents
     kind = np.int64 if costs.dtype.kind == "i" else np.float64
-    arguments = _Arguments(
-        costs.values, items, n, m, int(weighed), *plans[:-1], xp.asarray(scale),
+    arguments = Arguments(
+        values=costs.values, num_items=items, num_rows=n, num_columns=m, weighed=weighed,
+        row=plans.row, column=plans.column, mass=plans.mass, count=plans.count, price=plans.price,
+        given=plans.given,
+        scale=xp.asarray(scale),
         left=xp.empty((items, n + m), dtype=np.int64),
         least=xp.empty((items, n), dtype=kind),
         words=xp.empty((items, WORDS), dtype=np.uint64),
@@ -114,19 +119,21 @@ def proofs_on_device(
         SOURCE, "check_plans", blocks, threads, arguments, shared_bytes=threads // 4, constants=costs.macros
     )
     words = device.to_host(arguments.words)
-    if words[:, WRONG].any():
-        raise VerificationError(f"the plan of item {int(words[:, WRONG].argmax())} does not move its masses")
-    sizes = words[:, COUNT].tolist()
+    if words[:, Found.WRONG].any():
+        raise VerificationError(
+            f"the plan of item {int(words[:, Found.WRONG].argmax())} does not move its masses"
+        )
+    sizes = words[:, Found.COUNT].tolist()
     if not weighed:
-        return PlanProofs(sizes, words[:, COST].view(np.int64).tolist(), [0] * items, [True] * items)
+        return PlanProofs(sizes, words[:, Found.COST].view(np.int64).tolist(), [0] * items, [True] * items)
     plans.price[:, :n] = -arguments.least
     found = words.view(np.float64)
     extremes = float(costs.extent.least), float(costs.extent.most)
-    gaps = _gaps(found, words[:, COUNT], extremes, given, masses, exponents)
+    gaps = _gaps(found, words[:, Found.COUNT], extremes, given, masses, exponents)
     share = accepted_gap(n + m)
     with np.errstate(invalid="ignore"):
-        close = np.isfinite(gaps) & (gaps <= share * found[:, SIZE]) & (found[:, SIZE] > TINY)
-    return PlanProofs(sizes, found[:, COST].tolist(), gaps.tolist(), close.tolist())
+        close = np.isfinite(gaps) & (gaps <= share * found[:, Found.SIZE]) & (found[:, Found.SIZE] > TINY)
+    return PlanProofs(sizes, found[:, Found.COST].tolist(), gaps.tolist(), close.tolist())
 
 
 def _gaps(
@@ -139,10 +146,10 @@ def _gaps(
 ) -> NDArray[np.float64]:
     """Return the gap of each item from the words of the kernel."""
     with np.errstate(over="ignore", invalid="ignore"):
-        price = found[:, LARGEST_PRICE] + found[:, LARGEST_LEAST]
+        price = found[:, Found.LARGEST_PRICE] + found[:, Found.LARGEST_LEAST]
         # The cost is a sum of rounded terms.
-        rounding = (counts / THREADS + LEVELS) * UNIT * found[:, SIZE]
-        gap: NDArray[np.float64] = found[:, ABOVE] * MARGIN + rounding
+        rounding = (counts / THREADS + LEVELS) * UNIT * found[:, Found.SIZE]
+        gap: NDArray[np.float64] = found[:, Found.ABOVE] * MARGIN + rounding
         if exponents is not None:
             sent, taken, unpriced = _moved_by_rounding(given, masses, np.array(exponents))
             below, above = max(-extremes[0], 0.0), max(extremes[1], 0.0)

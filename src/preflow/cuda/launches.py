@@ -7,20 +7,57 @@ and stop. The kernel keeps its state in device memory between launches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from ..arrays import Array
+import numpy as np
+
 from ..errors import SolverError
 from .runtime import Device, Macros
+from .structs import U64
 
-#: The first words of every kernel's state: its phase, and the number of barriers left in this launch.
-PHASE, ROUNDS_LEFT = 0, 1
 #: Words that count the blocks that have arrived at a barrier: see grid.cuh.
 ARRIVAL_WORDS = 2
 #: Barriers of one launch (about 0.1 s), and a number of launches that no graph reaches: hours.
 ROUNDS_A_LAUNCH, MOST_LAUNCHES = 10_000, 100_000
+
+
+class SharedMemory(NamedTuple):
+    """Arguments of "shared_memory", the kernel that tells the size of a block's shared memory."""
+
+    sizes: U64  #: bytes of a block, and bytes more for each of its threads
+
+
+class LoopState(Protocol):
+    """The words that the state of each kernel has, a NamedTuple: see loop_state.cuh."""
+
+    @property
+    def phase(self) -> int:
+        """The next step of the loop."""
+
+    @property
+    def rounds_left(self) -> int:
+        """Number of barriers left of this launch."""
+
+    @property
+    def round(self) -> int:
+        """Number of barriers so far."""
+
+
+State = TypeVar("State", bound=LoopState)
+
+
+@cache
+def shared_bytes(device: Device, source: Path, threads: int, constants: Macros = ()) -> int:
+    """Return how much shared memory a block of `threads` takes, as "shared_memory" of the file says."""
+    sizes = device.xp.zeros(2, dtype=np.uint64)
+    device.launch(
+        source, "shared_memory", 1, 1, SharedMemory(sizes=sizes), constants=constants, cooperative=True
+    )
+    block, thread = device.to_host(sizes).tolist()
+    return int(block + threads * thread)
 
 
 def launches(
@@ -28,15 +65,17 @@ def launches(
     source: Path,
     kernel: str,
     arguments: Any,
+    kind: Callable[..., State],
     done: int,
     constants: Macros = (),
-) -> Iterator[Array]:
-    """Launch a kernel until its phase is `done`; yield its state after each launch.
+) -> Iterator[State]:
+    """Launch a kernel until its phase is `done`; yield its state, a NamedTuple `kind`, after each launch.
 
     SolverError: it is not done after MOST_LAUNCHES: a bug.
     """
+    place = kind(*range(len(arguments.state)))
     for _ in range(MOST_LAUNCHES):
-        arguments.state[ROUNDS_LEFT] = ROUNDS_A_LAUNCH
+        arguments.state[place.rounds_left] = ROUNDS_A_LAUNCH
         arguments.arrivals[:] = 0
         device.launch(
             source,
@@ -44,12 +83,12 @@ def launches(
             device.num_multiprocessors,
             device.block_threads,
             arguments,
-            shared_bytes=8 * len(arguments.state) + 8,
+            shared_bytes=arguments.state.nbytes,
             constants=constants,
             cooperative=True,
         )
-        state = device.to_host(arguments.state)
+        state = kind(*device.to_host(arguments.state).tolist())
         yield state
-        if state[PHASE] == done:
+        if state.phase == done:
             return
-    raise SolverError(f"{kernel} gave up after {MOST_LAUNCHES:,} launches: state {state.tolist()}")
+    raise SolverError(f"{kernel} gave up after {MOST_LAUNCHES:,} launches: {state}")

@@ -1,11 +1,11 @@
 """The GPU: find it, compile ``.cu`` files for it, launch their kernels. The only module that imports CuPy.
 
-A ``.cu`` file includes headers by ``#include "name.cuh"``. They are pasted in before compiling, so that the
-compiled code, which CuPy keeps on disk under a hash of the source, is never older than a header. A header
-beside the file has precedence over one in ``headers``.
+A ``.cu`` file includes headers by ``#include "name.cuh"``, and declarations made from Python: see
+:mod:`.structs`. They are pasted in before compiling, so that the compiled code, which CuPy keeps on disk
+under a hash of the source, is never older than a header.
 
-A kernel has one parameter, a struct whose members all have 8 bytes: pointers and 64-bit integers, in the
-order of the (nested) NamedTuple that is passed to :meth:`Device.launch`. So the same files run on CPU
+A kernel has one parameter, a struct whose members all have 8 bytes: pointers and 64-bit integers. Its fields
+are those of the (nested) NamedTuple that is passed to :meth:`Device.launch`. So the same files run on CPU
 threads in the tests.
 """
 
@@ -15,7 +15,6 @@ import ctypes
 import logging
 import math
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,13 +33,12 @@ from ..arrays import AnyArray, Array, DType
 from ..errors import DeviceMemoryError, DeviceUnavailableError
 from ..solving.run import Control
 from ..solving.timing import counted_as_compiling
+from .structs import check_arguments, source_with_headers
 
 logger = logging.getLogger("preflow")
 
 #: Names and values of macros with which a file is compiled.
 Macros: TypeAlias = tuple[tuple[str, int], ...]
-HEADERS = Path(__file__).parent / "headers"
-INCLUDE = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 INSTALL = "install it with  pip install 'preflow[cuda]'"
 #: What a driver of NVIDIA on Linux writes.
 DRIVER = Path("/proc/driver/nvidia/version")
@@ -68,21 +66,6 @@ LONGEST_CACHE_HIT = 0.3
 _DEVICES: dict[int, Device] = {}
 #: The words of :meth:`Device.make_stop_word` that are in use, by address.
 _STOP_WORDS: WeakValueDictionary[int, NDArray[np.int64]] = WeakValueDictionary()
-
-
-def source_with_headers(path: Path) -> str:
-    """Return the text of a ``.cu`` file with its headers pasted in, each once."""
-    seen: set[str] = set()
-
-    def paste(match: re.Match[str]) -> str:
-        name = match[1]
-        if name in seen:
-            return ""
-        seen.add(name)
-        beside = path.with_name(name)
-        return INCLUDE.sub(paste, (beside if beside.exists() else HEADERS / name).read_text("utf-8"))
-
-    return INCLUDE.sub(paste, path.read_text("utf-8"))
 
 
 def flat_arguments(arguments: Any) -> Iterator[Any]:
@@ -338,6 +321,7 @@ class Device:
 
         It keeps the arrays.
         """
+        check_arguments(path, kernel, type(arguments))
         function = _function(path, kernel, constants, cooperative, self.number)
         if shared_bytes > 48 * 1024:
             function.max_dynamic_shared_size_bytes = shared_bytes

@@ -42,10 +42,11 @@ from ..errors import (
     UnsuitableMethodError,
 )
 from ..gridcut.cuda_tiled import TiledOptions
-from ..gridcut.cuda_tiled.launches import IS_DONE, Launcher, make_arrays
+from ..gridcut.cuda_tiled.launches import Launcher, Word, make_arrays
 from ..gridcut.cuda_tiled.tiling import (
     MarkArguments,
     Tiling,
+    all_tiles,
     fill_tiles,
     mark_tiles,
     measure_layers,
@@ -139,9 +140,7 @@ class Tiles:
     @property
     def _marked(self) -> MarkArguments:
         """The arguments that name all tiles."""
-        size = self.tiling.padded_size
-        tiles = self.tiling.tiles, 0, self.tiling.num_tiles, 0, size
-        return MarkArguments(*tiles, self.residual, self.terminal, self.arrays.words)
+        return all_tiles(self.tiling, self.residual, self.terminal, self.arrays.words)
 
     def solve(self, control: Control, *, discharges: bool = True) -> None:
         """Push excess to the sinks; then, or without `discharges` at once, find the pixels that reach them.
@@ -158,7 +157,7 @@ class Tiles:
         window, done = (0, self.tiling.num_tiles, 0), False
         while not (done or control.stopped):
             state = launcher.launch(window, self.residual, self.terminal, discharges)
-            done = not launcher.is_searching and bool(state[IS_DONE] or not discharges)
+            done = not launcher.is_searching and bool(state[Word.IS_DONE] or not discharges)
         self.is_searched = done
 
     def sides(self) -> AnyArray:

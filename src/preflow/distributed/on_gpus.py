@@ -55,7 +55,7 @@ from ..errors import DeviceMemoryError, InvalidInputError, UnsuitableMethodError
 from ..graph.integer_grid import IntegerGrid
 from ..graph.network import exact_sum
 from ..gridcut.cuda_tiled import TiledOptions
-from ..gridcut.cuda_tiled.launches import MOST_PARTS, Stages, Turns
+from ..gridcut.cuda_tiled.launches import MOST_DEVICES, Stage, Turns
 from ..gridcut.cuda_tiled.parts import AFTER, BEFORE, MARGIN_OF_IMAGE, MARGIN_OF_VOLUME, Part, Place
 from ..gridcut.cuda_tiled.tiling import Tiling, tiling_for
 from ..solving.run import Control
@@ -191,7 +191,7 @@ class GpuExchange:
         self._sinks: list[int] = []
         self._owner: list[int] = []
         self._devices: list[Device] = []
-        self._turns = Turns(1, 1, 0)
+        self._turns = Turns(waves=1, rounds=1, rounds_percent=0)
         self._measured: list[tuple[int, int]] = []
         self._measured_at = -math.inf
         self._is_exact = self._works_together = False
@@ -259,7 +259,7 @@ class GpuExchange:
         for before, after in pairwise(self._parts):
             before.connect(AFTER, after)
             after.connect(BEFORE, before)
-        one_each = len(self._parts) == len(self._devices) <= MOST_PARTS and self._are_on_gpus
+        one_each = len(self._parts) == len(self._devices) <= MOST_DEVICES and self._are_on_gpus
         self._works_together = one_each and runtime.can_work_together(self._devices)
         if self._works_together:
             for number, part in enumerate(self._parts):
@@ -315,13 +315,13 @@ class GpuExchange:
         self._is_exact = False
         ahead = STEPS_AHEAD if self._are_connected else 0
         if ahead:
-            self._search_once(Stages.ALONE)
-            self._search_once(Stages.ALL_BUT_ALONE)
+            self._search_once(Stage.ALONE_ONLY)
+            self._search_once(Stage.ALL_BUT_ALONE)
         else:
-            self._search_once(Stages.ALL)
+            self._search_once(Stage.ALL_STAGES)
         while True:
             for _ in range(ahead):
-                self._search_once(Stages.ALL, further=True)
+                self._search_once(Stage.ALL_STAGES, further=True)
             self._read_states()
             if not any(part.is_searching or part.had_news for part in self._parts):
                 break
@@ -330,11 +330,13 @@ class GpuExchange:
             ahead = STEPS_AHEAD
         self._is_exact = True
 
-    def _search_once(self, stages: Stages, *, further: bool = False) -> None:
+    def _search_once(self, stages: Stage, *, further: bool = False) -> None:
         """Let each region take the labels of its neighbours and search."""
         self._step(partial(Part.search, stages=stages), stages, further)
 
-    def _step(self, act: Callable[[Part], None], stages: Stages = Stages.NONE, further: bool = False) -> None:
+    def _step(
+        self, act: Callable[[Part], None], stages: Stage = Stage.NO_STAGE, further: bool = False
+    ) -> None:
         """Let each region take what its neighbours have sent, then act, then send."""
 
         def run(part: Part) -> None:

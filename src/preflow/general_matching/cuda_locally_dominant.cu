@@ -6,6 +6,7 @@
 #endif
 
 #include "lanes.cuh"
+#include "loop_state.cuh"
 #include "stop.cuh"
 #include "worklist.cuh"
 
@@ -13,42 +14,10 @@
 constexpr u32 NONE = 0xffffffffu;
 constexpr u32 LANES = LANES_A_VERTEX, GROUPS = WARP / LANES;
 
-enum Phase : u64 { POINT, MATCH, LIST, DONE };
-
-// The state of the loop. Each block has a copy, which its first thread changes between the two halves of a barrier;
-// between two launches the state is in device memory.
-struct State {
-    u64 phase;
-    u64 rounds_left;  // barriers left of this launch
-    u64 round;        // barriers so far; selects one of the rotating counters
-    u64 size;         // number of dirty vertices
-    u64 matched;      // number of vertices that this round matched
-    u64 turns;        // rounds so far; selects the list of dirty vertices
-    u64 next_look;    // when to read the stop word again
-
-    template <class Team>
-    __device__ void end_round(const Team& team) {
-        rounds_left = team.is_last(round) ? 0 : rounds_left - min(rounds_left, 1ull);
-        ++round;
-    }
-};
-constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
+#include "cuda_locally_dominant.py: Phase, LocallyDominantState"
 
 struct Arguments {
-    const u64* first;      // where the neighbours of every vertex begin
-    const u32* neighbour;
-    const u64* weight;     // of the edge to every neighbour; not read if `weighted` is 0
-    u64 weighted;
-    u32* mate;
-    u32* pointer;
-    u64 num_vertices;
-    u32* dirty;            // two lists of num_vertices, the first with all vertices
-    u32* matched;          // the vertices that a round matched
-    u32* arrivals;
-    u32* counters;
-    u64* state;
-    u64* edge_scans;
-    const i64* stop;
+#include "cuda_locally_dominant.py: Arguments._fields"
 
     __device__ RotatingSizes sizes() const { return RotatingSizes{counters}; }
     __device__ u32* list(u64 turn) const { return dirty + turn % 2 * num_vertices; }
@@ -74,7 +43,7 @@ struct Choice {
 };
 
 // Lets each dirty vertex point to its free neighbour by the first edge in the order.
-__device__ void point(const Arguments& args, GridTeam& team, State& state, u64& edge_scans) {
+__device__ void point(const Arguments& args, GridTeam& team, LocallyDominantState& state, u64& edge_scans) {
     const u32* const list = args.list(state.turns);
     const u32 lane = lane_id() % LANES;
     for (u32 base = team.warp() * GROUPS; base < state.size; base += team.num_warps() * GROUPS) {
@@ -103,14 +72,14 @@ __device__ void point(const Arguments& args, GridTeam& team, State& state, u64& 
         if (v != NONE && lane == 0) relaxed_store(&args.pointer[v], best.vertex);
     }
     team.wait([&] {
-        state.end_round(team);
+        end_round(team, state);
         state.phase = MATCH;
     });
 }
 
 // Matches each two vertices that point to each other. Both may be dirty; the thread that is first to exchange the mate
 // of the lower one lists them.
-__device__ void match(const Arguments& args, GridTeam& team, State& state) {
+__device__ void match(const Arguments& args, GridTeam& team, LocallyDominantState& state) {
     const u32* const list = args.list(state.turns);
     for (u32 base = team.warp() * WARP; base < state.size; base += team.num_warps() * WARP) {
         const u32 i = base + lane_id();
@@ -132,13 +101,13 @@ __device__ void match(const Arguments& args, GridTeam& team, State& state) {
     }
     team.wait([&] {
         state.matched = args.sizes().read(state.round + 1);
-        state.end_round(team);
+        end_round(team, state);
         state.phase = LIST;
     });
 }
 
 // Lists the vertices that point to one that was matched with another: they are dirty in the next round.
-__device__ void list_dirty(const Arguments& args, GridTeam& team, State& state, u64& edge_scans) {
+__device__ void list_dirty(const Arguments& args, GridTeam& team, LocallyDominantState& state, u64& edge_scans) {
     u32* const next = args.list(state.turns + 1);
     u32* const size = args.sizes().of(state.round + 1);
     for (u32 base = team.warp() * GROUPS; base < state.matched; base += team.num_warps() * GROUPS) {
@@ -165,7 +134,7 @@ __device__ void list_dirty(const Arguments& args, GridTeam& team, State& state, 
     }
     team.wait([&] {
         state.size = args.sizes().read(state.round + 1);
-        state.end_round(team);
+        end_round(team, state);
         ++state.turns;
         state.phase = state.size > 0 ? POINT : DONE;
     });
@@ -173,11 +142,10 @@ __device__ void list_dirty(const Arguments& args, GridTeam& team, State& state, 
 
 KERNEL(locally_dominant_slice, Arguments) {
     SharedArena arena;
-    State& state = *arena.take<State>(1);
-    u64* const copy = reinterpret_cast<u64*>(&state);
+    LocallyDominantState& state = *arena.take<LocallyDominantState>(1);
     GridTeam team(args.arrivals);
     team.wait([&] {
-        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+        load_state(args.state, state);
     });
     u64 edge_scans = 0;
     while (state.phase != DONE && state.rounds_left > 0) {
@@ -196,7 +164,6 @@ KERNEL(locally_dominant_slice, Arguments) {
     edge_scans = sum_of_warp(edge_scans);
     if (lane_id() == 0) relaxed_fetch_add(args.edge_scans, edge_scans);
     team.wait([&] {
-        if (blockIdx.x == 0)
-            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+        if (blockIdx.x == 0) save_state(args.state, state);
     });
 }

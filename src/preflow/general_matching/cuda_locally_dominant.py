@@ -18,15 +18,17 @@ a vertex and 24 an edge, 8 an edge without weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import AnyArray, Indices
+from ..arrays import Indices
 from ..cuda import runtime
 from ..cuda.launches import ARRIVAL_WORDS, launches
 from ..cuda.runtime import Device
+from ..cuda.structs import U32, U64, ConstI64, ConstU32, ConstU64
 from ..errors import InvalidInputError
 from ..graph.placement import require_memory
 from ..graph.undirected import Neighbours
@@ -37,9 +39,8 @@ from .links import NONE
 from .solution import GeneralState, Partners
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Words of the kernel's state, of its counters, and the word of the state that counts rounds.
-STATE_WORDS, COUNTER_WORDS, TURNS = 7, 3 * 32, 5
-DONE = 3
+#: Words of the kernel's counters.
+COUNTER_WORDS = 3 * 32
 #: Bytes on the device for each vertex, and for each neighbour without and with weights.
 VERTEX_BYTES, NEIGHBOUR_BYTES = 28, (4, 12)
 #: Numbers of threads that can read the edges of a vertex.
@@ -68,23 +69,38 @@ class CudaLocallyDominantOptions(ProofOptions):
             raise InvalidInputError(f"option lanes must be a power of two up to 32, got {self.lanes!r}")
 
 
-class Arguments(NamedTuple):
-    """The struct ``Arguments`` of the ``.cu`` file."""
+Phase = IntEnum("Phase", "POINT MATCH LIST DONE", start=0)
 
-    first: AnyArray
-    neighbour: AnyArray
-    weight: AnyArray
+
+class LocallyDominantState(NamedTuple):
+    """The state of the kernel."""
+
+    phase: int = 0
+    rounds_left: int = 0  #: barriers left of this launch
+    round: int = 0  #: barriers so far; selects one of the rotating counters
+    size: int = 0  #: number of dirty vertices
+    matched: int = 0  #: number of vertices that this round matched
+    turns: int = 0  #: rounds so far; selects the list of dirty vertices
+    next_look: int = 0  #: when to read the stop word again
+
+
+class Arguments(NamedTuple):
+    """Arguments of "locally_dominant_slice"."""
+
+    first: ConstU64  #: where the neighbours of every vertex begin
+    neighbour: ConstU32
+    weight: ConstU64  #: of the edge to every neighbour; not read if `weighted` is 0
     weighted: int
-    mate: AnyArray
-    pointer: AnyArray
+    mate: U32
+    pointer: U32
     num_vertices: int
-    dirty: AnyArray
-    matched: AnyArray
-    arrivals: AnyArray
-    counters: AnyArray
-    state: AnyArray
-    edge_scans: AnyArray
-    stop: AnyArray
+    dirty: U32  #: two lists of num_vertices, the first with all vertices
+    matched: U32  #: the vertices that a round matched
+    arrivals: U32
+    counters: U32
+    state: U64
+    edge_scans: U64
+    stop: ConstI64
 
 
 def copied(graph: Neighbours, device: Device, control: Control) -> Arguments:
@@ -99,31 +115,28 @@ def copied(graph: Neighbours, device: Device, control: Control) -> Arguments:
     dirty = xp.empty(2 * n, dtype=np.uint32)
     dirty[:n] = xp.arange(n, dtype=np.uint32)
     return Arguments(
-        xp.asarray(graph.first.astype(np.uint64)),
-        xp.asarray(graph.neighbour),
-        xp.asarray(graph.weight.view(np.uint64)) if weighted else xp.zeros(1, dtype=np.uint64),
-        weighted,
-        xp.full(n, NONE, dtype=np.uint32),
-        xp.full(n, NONE, dtype=np.uint32),
-        n,
-        dirty,
-        xp.empty(n, dtype=np.uint32),
-        xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
-        xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        xp.zeros(STATE_WORDS, dtype=np.uint64),
-        xp.zeros(1, dtype=np.uint64),
-        device.stop_word(control),
+        first=xp.asarray(graph.first.astype(np.uint64)),
+        neighbour=xp.asarray(graph.neighbour),
+        weight=xp.asarray(graph.weight.view(np.uint64)) if weighted else xp.zeros(1, dtype=np.uint64),
+        weighted=weighted,
+        mate=xp.full(n, NONE, dtype=np.uint32),
+        pointer=xp.full(n, NONE, dtype=np.uint32),
+        num_vertices=n,
+        dirty=dirty,
+        matched=xp.empty(n, dtype=np.uint32),
+        arrivals=xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
+        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
+        state=xp.asarray(LocallyDominantState(size=n), dtype=np.uint64),
+        edge_scans=xp.zeros(1, dtype=np.uint64),
+        stop=device.stop_word(control),
     )
 
 
 def match(arguments: Arguments, lanes: int, device: Device, control: Control) -> Indices:
     """Run the kernel and return the partners, with NONE for none."""
-    n = arguments.num_vertices
-    arguments.state[3] = n
-    for state in launches(
-        device, SOURCE, "locally_dominant_slice", arguments, DONE, (("LANES_A_VERTEX", lanes),)
-    ):
-        control.counts[PHASES] = state[TURNS]
+    kernel, constants = "locally_dominant_slice", (("LANES_A_VERTEX", lanes),)
+    for state in launches(device, SOURCE, kernel, arguments, LocallyDominantState, Phase.DONE, constants):
+        control.counts[PHASES] = state.turns
         if control.stopped:
             break
     mate: Indices = device.to_host(arguments.mate)

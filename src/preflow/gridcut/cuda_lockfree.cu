@@ -3,17 +3,7 @@
 #include "lanes.cuh"
 #include "stop.cuh"
 
-// Operations of a launch.
-enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, COUNTS };
-
-struct StepArguments {
-    Grid grid;
-    u32* height;
-    u64* counts;
-    u64 cycles;  // pushes or relabels of each pixel
-    const i64* stop;
-    CycleWatch* watch;
-};
+#include "cuda_lockfree.py: Count, COUNTS, StepArguments"
 
 // Pushes once, to the lowest neighbour, or relabels, if `p` is active.
 //
@@ -23,7 +13,7 @@ struct StepArguments {
 // last one for most pixels and needs no order. The receiver's excess is increased before the sender's is decreased, so
 // the sum of all excess is never too small.
 __device__ void step(const StepArguments& args, u32 p, u64 (&counts)[COUNTS]) {
-    const Grid& grid = args.grid;
+    const DeviceGrid& grid = args.grid;
     const u32 n = grid.size();
     if (grid.terminal_at(p) <= 0) return;
     const i64 excess = terminal_of(acquire_load(&grid.terminal[p]));

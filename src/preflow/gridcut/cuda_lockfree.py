@@ -46,14 +46,16 @@ Departures
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ..arrays import AnyArray
 from ..cuda import runtime
 from ..cuda.runtime import WATCH_WORDS, Device
+from ..cuda.structs import U32, U64, ConstI64
 from ..graph.integer_grid import IntegerGrid
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
@@ -62,8 +64,9 @@ from .direction_major import DeviceGrid, make_search, make_state, note_total_exc
 from .solution import GridFlow, GridSolution
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Length of `Steps.counts`: pushes, relabels, arc scans.
-COUNTS = 3
+#: Operations of a launch.
+Count = IntEnum("Count", "PUSHES RELABELS ARC_SCANS", start=0)
+COUNTS = len(Count)
 
 
 @dataclass(frozen=True)
@@ -82,24 +85,26 @@ class CudaGridLockFreeOptions:
         check_positive_integer("cycles", self.cycles)
 
 
-class Steps(NamedTuple):
-    """``StepArguments`` in the ``.cu`` file."""
+class StepArguments(NamedTuple):
+    """Arguments of "take_steps"."""
 
     grid: DeviceGrid
-    height: AnyArray
-    counts: AnyArray
-    cycles: int
-    stop: AnyArray
-    watch: AnyArray
+    height: U32
+    counts: U64
+    cycles: int  #: pushes or relabels of each pixel
+    stop: ConstI64
+    watch: Annotated[AnyArray, "CycleWatch*"]
 
 
-def take_steps(device: Device, steps: Steps, control: Control) -> None:
+def take_steps(device: Device, steps: StepArguments, control: Control) -> None:
     """Run `cycles` cycles on all pixels, and add up their pushes, relabels and arc scans."""
     blocks = min(-(-steps.grid.num_pixels // device.block_threads), device.num_multiprocessors)
     steps.counts[:] = 0
     steps.watch[:] = 0
     device.launch(SOURCE, "take_steps", blocks, device.block_threads, steps, constants=steps.grid.constants)
-    control.counts[[PUSHES, RELABELS, ARC_SCANS]] += device.to_host(steps.counts)
+    control.counts[[PUSHES, RELABELS, ARC_SCANS]] += device.to_host(steps.counts)[
+        [Count.PUSHES, Count.RELABELS, Count.ARC_SCANS]
+    ]
 
 
 def solve(
@@ -115,7 +120,14 @@ def solve(
     note_total_excess(state, control)
     search = make_search(device, state)
     counts, watch = (device.xp.zeros(size, dtype=np.uint64) for size in (COUNTS, WATCH_WORDS))
-    steps = Steps(state, search.height, counts, options.cycles, device.stop_word(control), watch)
+    steps = StepArguments(
+        grid=state,
+        height=search.height,
+        counts=counts,
+        cycles=options.cycles,
+        stop=device.stop_word(control),
+        watch=watch,
+    )
     while (active := search_at_rest(device, search, control, "cuda-lockfree")) > 0 and not control.stopped:
         take_steps(device, steps, control)
     return solution(grid.shape, search, active == 0)

@@ -9,20 +9,14 @@
 #include "lanes.cuh"
 #include "worklist.cuh"
 
-struct SearchArguments {
-    Grid grid;
-    u32* height;
-    u32* order;      // room for all pixels
-    u32* counters;   // arrivals at the barrier, and the sizes of levels; zero before the launch
-    u64* active;     // sum of the excess that can reach the sink; zero before the launch
-};
+#include "direction_major.py: SearchArguments"
 
 // Threads that share the neighbours of one pixel.
 constexpr u32 LANES = DIRECTIONS <= 2 ? 2 : DIRECTIONS <= 4 ? 4 : DIRECTIONS <= 8 ? 8 : DIRECTIONS <= 16 ? 16 : 32;
 
 // Gives every pixel its distance to the nearest pixel with a deficit, plus 1, as height.
 KERNEL(search_at_rest, SearchArguments) {
-    const Grid& grid = args.grid;
+    const DeviceGrid& grid = args.grid;
     const u32 n = grid.size();
     GridTeam team(args.counters);
     const RotatingSizes sizes{args.counters + 32};

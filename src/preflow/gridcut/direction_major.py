@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ..arrays import AnyArray
 from ..cuda.runtime import Device, Macros
+from ..cuda.structs import U32, U64, ConstU32
 from ..errors import InvalidInputError, SolverError
 from ..graph.integer_grid import IntegerGrid
 from ..solving.run import Control
@@ -27,7 +28,7 @@ from .solution import GridFlow, GridSolution, initial_state
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Pixel numbers have 31 bits, so that the kernels recognise arcs past either end of the grid.
 MOST_PIXELS = 2**31 - 1
-#: Length of `Search.counters`, in words of 64 bits.
+#: Length of `SearchArguments.counters`, in words of 64 bits.
 COUNTER_WORDS = 64
 #: More searches than any grid needs; reaching it is an error.
 MOST_SEARCHES = 10_000_000
@@ -36,10 +37,10 @@ MOST_SEARCHES = 10_000_000
 class DeviceGrid(NamedTuple):
     """``Grid`` in direction_major.cuh."""
 
-    residual: AnyArray
-    terminal: AnyArray
-    step: AnyArray
-    num_pixels: int
+    residual: Annotated[AnyArray, "CapacityWord*"]
+    terminal: Annotated[AnyArray, "TerminalWord*"]
+    step: ConstU32  #: modulo 2**32: a head past either end of the grid is not below num_pixels
+    num_pixels: int  #: below 2**31
 
     @property
     def constants(self) -> Macros:
@@ -51,14 +52,14 @@ class DeviceGrid(NamedTuple):
         )
 
 
-class Search(NamedTuple):
-    """``SearchArguments`` in the ``.cu`` file."""
+class SearchArguments(NamedTuple):
+    """Arguments of "search_at_rest"."""
 
     grid: DeviceGrid
-    height: AnyArray
-    order: AnyArray
-    counters: AnyArray
-    active: AnyArray
+    height: U32
+    order: U32  #: room for all pixels
+    counters: U32  #: arrivals at the barrier, and the sizes of levels; zero before the launch
+    active: U64  #: sum of the excess that can reach the sink; zero before the launch
 
 
 def make_state(device: Device, grid: IntegerGrid, start: GridFlow | None) -> DeviceGrid:
@@ -72,22 +73,27 @@ def make_state(device: Device, grid: IntegerGrid, start: GridFlow | None) -> Dev
     if residual.dtype.itemsize < 4:
         residual = residual.astype(np.int32)
     step = device.xp.asarray((grid.steps % 2**32).astype(np.uint32))
-    return DeviceGrid(residual.reshape(len(residual), -1), terminal.reshape(-1), step, grid.size)
-
-
-def make_search(device: Device, grid: DeviceGrid) -> Search:
-    """Return the arguments of an exact search; its heights are not set yet."""
-    xp, n = device.xp, grid.num_pixels
-    return Search(
-        grid,
-        xp.empty(n, dtype=np.uint32),
-        xp.empty(n, dtype=np.uint32),
-        xp.zeros(COUNTER_WORDS, dtype=np.uint64),
-        xp.zeros(1, dtype=np.uint64),
+    return DeviceGrid(
+        residual=residual.reshape(len(residual), -1),
+        terminal=terminal.reshape(-1),
+        step=step,
+        num_pixels=grid.size,
     )
 
 
-def search_at_rest(device: Device, search: Search, control: Control, method: str) -> int:
+def make_search(device: Device, grid: DeviceGrid) -> SearchArguments:
+    """Return the arguments of an exact search; its heights are not set yet."""
+    xp, n = device.xp, grid.num_pixels
+    return SearchArguments(
+        grid=grid,
+        height=xp.empty(n, dtype=np.uint32),
+        order=xp.empty(n, dtype=np.uint32),
+        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint64),
+        active=xp.zeros(1, dtype=np.uint64),
+    )
+
+
+def search_at_rest(device: Device, search: SearchArguments, control: Control, method: str) -> int:
     """Make the heights exact; return the sum of the excess that can reach a deficit.
 
     SolverError: there were more searches than any grid needs.
@@ -118,7 +124,7 @@ def note_total_excess(grid: DeviceGrid, control: Control) -> None:
     control.progress[:] = float(grid.terminal.clip(0).sum(dtype=np.float64))
 
 
-def solution(shape: tuple[int, ...], search: Search, finished: bool) -> GridSolution:
+def solution(shape: tuple[int, ...], search: SearchArguments, finished: bool) -> GridSolution:
     """Return the solution on the device after a search."""
     grid = search.grid
     sink_side = (search.height <= grid.num_pixels).reshape(shape)

@@ -20,10 +20,8 @@ from preflow.maxflow.problem import METHODS
 from preflow.papers.wu_he_hong import cuda_lockfree
 from preflow.papers.wu_he_hong.cuda_hybrid import cancel_steep_arcs
 from preflow.papers.wu_he_hong.cuda_lockfree import (
-    ACTIVE,
-    ACTIVE_EXCESS,
-    PUSHES_BESIDE_SEARCH,
-    REVIVED,
+    Count,
+    Outcome,
     SearchArguments,
     StepArguments,
     launch_search,
@@ -32,7 +30,6 @@ from preflow.papers.wu_he_hong.cuda_lockfree import (
 )
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
-from preflow.stats import PUSHES, RELABELS
 from tests.support.cuda_on_cpu.device import CpuDevice
 
 #: Where the global relabel is: on the CPU, on the GPU, on the GPU beside the pushes.
@@ -253,13 +250,13 @@ def on_device(
     steps.height[:] = heights
     n = len(heights)
     search = SearchArguments(
-        steps.net,
-        steps.height,
-        np.empty(n, np.uint32),
-        np.empty(n, np.uint64),
-        np.zeros(cuda_lockfree.COUNTER_WORDS, np.uint64),
-        steps.searching,
-        np.zeros(cuda_lockfree.OUTCOMES, np.uint64),
+        net=steps.net,
+        height=steps.height,
+        distance=np.empty(n, np.uint32),
+        order=np.empty(n, np.uint64),
+        counters=np.zeros(cuda_lockfree.COUNTER_WORDS, np.uint64),
+        searching=steps.searching,
+        outcome=np.zeros(len(Outcome), np.uint64),
     )
     return steps, search
 
@@ -271,7 +268,7 @@ def test_search_beside_raises_labels_only(device: CpuDevice) -> None:
     launch_search(device, search, "search_beside", 1)
     assert steps.height.tolist() == [5, 3, 5, 2]
     assert search.distance.tolist() == [2**32 - 1, 3, 2, 1]
-    assert search.outcome[REVIVED] == 1
+    assert search.outcome[Outcome.REVIVED] == 1
     assert steps.searching == 0
 
 
@@ -281,7 +278,7 @@ def test_search_at_rest_makes_labels_exact(device: CpuDevice) -> None:
     steps, search = on_device(device, net, [3, 1, 5, 2])
     launch_search(device, search._replace(distance=steps.height), "search_at_rest", 2)
     assert steps.height.tolist() == [5, 3, 2, 1]
-    assert search.outcome[ACTIVE_EXCESS] == 3
+    assert search.outcome[Outcome.ACTIVE_EXCESS] == 3
 
 
 @pytest.mark.parametrize("searching", [0, 1])
@@ -294,10 +291,10 @@ def test_a_step_is_one_push_or_one_relabel(device: CpuDevice, searching: int) ->
     assert steps.net.excess.tolist() == [6, 0, 0, 1]
     assert steps.net.sink_residual.tolist() == [0, 0, 0, 0]
     assert steps.net.arcs[:, 1].tolist() == [11, 0, 4, 6, 9, 0]
-    assert steps.counts[PUSHES] == 2
-    assert steps.counts[PUSHES_BESIDE_SEARCH] == 2 * searching
-    assert steps.counts[ACTIVE] in (2, 3)  # vertex 0 may have risen already
+    assert steps.counts[Count.PUSHES] == 2
+    assert steps.counts[Count.PUSHES_BESIDE_SEARCH] == 2 * searching
+    assert steps.counts[Count.ACTIVE] in (2, 3)  # vertex 0 may have risen already
     steps.net.excess[0] = 0
     launch_steps(device, steps, 1)
     assert steps.height.tolist()[1:] == [3, 2, 5]
-    assert steps.counts[ACTIVE] == steps.counts[RELABELS] == 1
+    assert steps.counts[Count.ACTIVE] == steps.counts[Count.RELABELS] == 1

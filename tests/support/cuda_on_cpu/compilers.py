@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from preflow.cuda.runtime import source_with_headers
+from preflow.cuda.structs import source_with_headers
 
 #: Compiles a ``.cu`` file for some architectures, may write to a folder, raises AssertionError with the log.
 Compiler = Callable[[Path, Sequence[str], Path], None]

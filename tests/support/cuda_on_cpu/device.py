@@ -24,7 +24,8 @@ import pytest
 from numpy.typing import NDArray
 
 from preflow.cuda import runtime
-from preflow.cuda.runtime import flat_arguments, source_with_headers
+from preflow.cuda.runtime import flat_arguments
+from preflow.cuda.structs import check_arguments, source_with_headers
 from preflow.solving.run import Control
 from tests.support.paths import ROOT
 
@@ -250,6 +251,7 @@ class CpuDevice:
         assert 0 < blocks * threads <= MOST_THREADS, (
             f"{blocks} blocks of {threads} threads: size it by the device"
         )
+        check_arguments(path, kernel, type(arguments))
         flat = list(flat_arguments(arguments))
         for argument in flat:
             if not isinstance(argument, int | np.integer):

@@ -9,8 +9,8 @@
 #include <dlfcn.h>
 #include <thread>
 
-using Word = unsigned long long;
-constexpr Word NO_RANGE = ~0ull;
+using FileWord = unsigned long long;
+constexpr FileWord NO_RANGE = ~0ull;
 
 static void demand(bool condition, const char* what) {
     if (condition) return;
@@ -18,12 +18,12 @@ static void demand(bool condition, const char* what) {
     std::exit(2);
 }
 
-static void read_bytes(void* to, Word bytes, std::FILE* file) {
+static void read_bytes(void* to, FileWord bytes, std::FILE* file) {
     demand(std::fread(to, 1, bytes, file) == bytes, "input");
 }
 
-static Word read_word(std::FILE* file) {
-    Word word;
+static FileWord read_word(std::FILE* file) {
+    FileWord word;
     read_bytes(&word, sizeof word, file);
     return word;
 }
@@ -33,25 +33,25 @@ int main(int count, char** words) {
     std::FILE* output = std::fopen(words[2], "wb");
     demand(input && output, "files");
 
-    struct Range { char* start; Word bytes; };
+    struct Range { char* start; FileWord bytes; };
     std::vector<Range> ranges(read_word(input));
     for (Range& range : ranges) {
-        Word alignment = read_word(input);
+        FileWord alignment = read_word(input);
         range.bytes = read_word(input);
         range.start = static_cast<char*>(std::malloc(alignment + range.bytes)) + alignment;
         read_bytes(range.start, range.bytes, input);
     }
 
-    struct Kernel { cuda_on_cpu::Kernel start; std::vector<Word> arguments; char** shape; };
+    struct Kernel { cuda_on_cpu::Kernel start; std::vector<FileWord> arguments; char** shape; };
     std::vector<Kernel> kernels;
     for (int k = 3; k < count; k += 4) {
         auto start = reinterpret_cast<cuda_on_cpu::Kernel>(dlsym(RTLD_DEFAULT, words[k]));
         demand(start, words[k]);
-        kernels.push_back({start, std::vector<Word>(read_word(input)), words + k + 1});
-        for (Word& argument : kernels.back().arguments) {
-            Word range = read_word(input);
+        kernels.push_back({start, std::vector<FileWord>(read_word(input)), words + k + 1});
+        for (FileWord& argument : kernels.back().arguments) {
+            FileWord range = read_word(input);
             argument = read_word(input);
-            if (range != NO_RANGE) argument += reinterpret_cast<Word>(ranges[range].start);
+            if (range != NO_RANGE) argument += reinterpret_cast<FileWord>(ranges[range].start);
         }
     }
 

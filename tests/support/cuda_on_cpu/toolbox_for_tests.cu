@@ -5,15 +5,10 @@
 #include "residual.cuh"
 #include "worklist.cuh"
 
-struct AddingArguments {
-    u64* words;
-    u32* written;   // for each round and block, by the last thread of a block that tells
-    u32* errors;
-    u64 rounds;
-};
+#include "toolbox.py: Adding, Owners, Places, Pushes"
 
 // In round r block b gives r + b, and every third block tells. All blocks check what they are told.
-KERNEL(adding_rounds, AddingArguments) {
+KERNEL(adding_rounds, Adding) {
     SharedArena arena;
     u64& told = *arena.take<u64>(1);
     AddingTeam& team = *arena.take<AddingTeam>(1);
@@ -40,28 +35,14 @@ KERNEL(adding_rounds, AddingArguments) {
     }
 }
 
-struct OwnersArguments {
-    const u32* vertices;
-    u32* owners;
-    u64 num_vertices;
-    u64 num_owners;
-};
-
-KERNEL(find_owners, OwnersArguments) {
+KERNEL(find_owners, Owners) {
     const InboxRoom room{nullptr, nullptr};
     const Inboxes inboxes = room.split(static_cast<u32>(args.num_owners), 1000);
     for (u32 i = grid_thread(); i < args.num_vertices; i += grid_threads())
         args.owners[i] = inboxes.owner_of(args.vertices[i]);
 }
 
-struct PlacesArguments {
-    const u32* first;
-    const u32* second;
-    u32* size;
-    u32* listed;   // who stands at each place: its thread's number, twice, and one more for the second thing
-};
-
-KERNEL(take_places, PlacesArguments) {
+KERNEL(take_places, Places) {
     const bool has[2] = {args.first[grid_thread()] != 0, args.second[grid_thread()] != 0};
     u32 place[2];
     if (!new_places(args.size, has, place)) return;
@@ -69,14 +50,8 @@ KERNEL(take_places, PlacesArguments) {
         if (has[k]) args.listed[place[k]] = 2 * grid_thread() + k;
 }
 
-struct PushesArguments {
-    Arc* arcs;
-    u32* errors;
-    u64 pushes;
-};
-
 // Two threads, which own an arc each, one the reverse of the other, push over it what it holds at times.
-KERNEL(push_back_and_forth, PushesArguments) {
+KERNEL(push_back_and_forth, Pushes) {
     const u32 self = threadIdx.x;
     __syncthreads();  // both are there
     for (u32 k = 0; k < args.pushes; ++k) {

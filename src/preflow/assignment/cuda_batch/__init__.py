@@ -32,14 +32,16 @@ double precision, float32 costs as well, so that their prices prove as much as t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray
 from ...cuda.runtime import Macros
+from ...cuda.structs import I64, U32, U64, ConstI64, ConstU32
 from ...errors import SolverError, UnsuitableMethodError
 from ...graph.device.costs import DeviceCosts
 from ...solving.options import check_count, check_flag
@@ -74,9 +76,12 @@ COSTS_OF_LAUNCH = 2**28
 #: Types of costs and of numbers, as numbered in batch.cu.
 SOURCES = {"i4": 0, "i8": 1, "f4": 2, "f8": 3}
 INT32, INT64, DOUBLE = range(3)
+#: How an item ends besides SOLVED, STOPPED and INFEASIBLE: a search passed more columns than there are.
+GAVE_UP = 4
 #: The number of rows of counters, and the counters of a row.
-COUNT_ROWS, COUNTS = 32, 4
-NUM_INFEASIBLE, NUM_GAVE_UP, NUM_SEARCHES, NUM_SCANS = range(COUNTS)
+COUNT_ROWS = 32
+Count = IntEnum("Count", "NUM_INFEASIBLE NUM_GAVE_UP NUM_SEARCHES NUM_SCANS", start=0)
+COUNTS = len(Count)
 
 
 @dataclass(frozen=True)
@@ -108,29 +113,29 @@ class BatchOptions:
 
 
 class Arguments(NamedTuple):
-    """The struct ``Arguments`` of state.cuh."""
+    """Arguments of "solve_stack"."""
 
-    costs: AnyArray
-    sizes: AnyArray
+    costs: Annotated[AnyArray, "const Source*"]  #: of all items, by rows of `num_columns` costs
+    sizes: ConstU32  #: number of rows and of columns of each item; read only if has_sizes
     has_sizes: int
     num_items: int
     num_rows: int
     num_columns: int
     maximize: int
-    swapped: int
-    base: int
+    swapped: int  #: whether the costs are stored by columns
+    base: int  #: bits of the cost that becomes 0 (integers), or of the least cost to minimise (floats)
     column_reduction: int
-    reductions_a_row: int
+    reductions_a_row: int  #: steps of one pass of row reduction, per row
     bytes_a_team: int
-    row: AnyArray
-    column: AnyArray
+    row: I64  #: num_pairs pairs of each item, then -1
+    column: I64
     num_pairs: int
-    row_price: AnyArray
-    column_price: AnyArray
-    total: AnyArray
-    ending: AnyArray
-    counts: AnyArray
-    stop: AnyArray
+    row_price: Annotated[AnyArray, "Sum*"]
+    column_price: Annotated[AnyArray, "Sum*"]
+    total: Annotated[AnyArray, "Sum*"]
+    ending: U32
+    counts: U64
+    stop: ConstI64
 
 
 class Shape(NamedTuple):
@@ -240,27 +245,27 @@ def solve(costs: DeviceCosts, options: BatchOptions, control: Control, go_on: bo
         whole = step >= items
         row, column, u, v, total, ending = (each if whole else each[part] for each in solution[:6])
         arguments = Arguments(
-            values if whole else values[part],
-            sizes if whole or costs.sizes is None else sizes[part],
-            int(costs.sizes is not None),
-            len(ending),
-            n,
-            m,
-            int(costs.maximize),
-            int(swapped),
-            _base(costs),
-            int(options.column_reduction),
-            options.row_reduction,
-            shape.bytes_a_team,
-            row,
-            column,
-            pairs,
-            u,
-            v,
-            total,
-            ending,
-            counts,
-            device.stop_word(control),
+            costs=values if whole else values[part],
+            sizes=sizes if whole or costs.sizes is None else sizes[part],
+            has_sizes=int(costs.sizes is not None),
+            num_items=len(ending),
+            num_rows=n,
+            num_columns=m,
+            maximize=int(costs.maximize),
+            swapped=int(swapped),
+            base=_base(costs),
+            column_reduction=int(options.column_reduction),
+            reductions_a_row=options.row_reduction,
+            bytes_a_team=shape.bytes_a_team,
+            row=row,
+            column=column,
+            num_pairs=pairs,
+            row_price=u,
+            column_price=v,
+            total=total,
+            ending=ending,
+            counts=counts,
+            stop=device.stop_word(control),
         )
         threads = WARP * shape.warps * shape.teams
         blocks = min(-(-len(ending) // shape.teams), max(1, device.most_threads // threads))
@@ -271,10 +276,13 @@ def solve(costs: DeviceCosts, options: BatchOptions, control: Control, go_on: bo
         found = device.to_host(counts).reshape(COUNT_ROWS, COUNTS).sum(axis=0)
         done += _num_ended(device.to_host(ending)) if control.stopped else len(ending)
         control.progress[0] = 1.0 - done / items
-    if found[NUM_GAVE_UP]:
-        raise SolverError(f"{found[NUM_GAVE_UP]} searches passed more columns than there are")
-    control.counts[AUGMENTATIONS], control.counts[ARC_SCANS] = found[NUM_SEARCHES], found[NUM_SCANS]
-    num_infeasible = int(found[NUM_INFEASIBLE])
+    if found[Count.NUM_GAVE_UP]:
+        raise SolverError(f"{found[Count.NUM_GAVE_UP]} searches passed more columns than there are")
+    control.counts[AUGMENTATIONS], control.counts[ARC_SCANS] = (
+        found[Count.NUM_SEARCHES],
+        found[Count.NUM_SCANS],
+    )
+    num_infeasible = int(found[Count.NUM_INFEASIBLE])
     if done < items:
         num_infeasible = int((device.to_host(solution.ending)[:done] == INFEASIBLE).sum())
     return solution._replace(num_infeasible=num_infeasible, done=done)

@@ -362,7 +362,7 @@ KERNEL(solve_stack, Arguments) {
         if (ending == SOLVED) write(args, item, mine, which, transposed);
         if (Item::thread() == 0) {
             args.ending[which] = ending;
-            u64* const counts = args.counts + which % COUNT_ROWS * NUM_COUNTS;
+            u64* const counts = args.counts + which % COUNT_ROWS * COUNTS;
             if (ending == INFEASIBLE) relaxed_fetch_add(&counts[NUM_INFEASIBLE], u64{1});
             if (ending == GAVE_UP) relaxed_fetch_add(&counts[NUM_GAVE_UP], u64{1});
             relaxed_fetch_add(&counts[NUM_SEARCHES], static_cast<u64>(item.searches));

@@ -2,31 +2,9 @@
 #include "batch_numbers.cuh"
 #include "stop.cuh"
 
-enum Ending : u32 { SOLVED = 0, STOPPED = 1, INFEASIBLE = 2, GAVE_UP = 4 };
-enum Count { NUM_INFEASIBLE, NUM_GAVE_UP, NUM_SEARCHES, NUM_SCANS, NUM_COUNTS };
-constexpr u32 COUNT_ROWS = 32;
-
-struct Arguments {
-    const Source* costs;      // of all items, by rows of `num_columns` costs
-    const u32* sizes;         // number of rows and of columns of each item; read only if has_sizes
-    u64 has_sizes;
-    u64 num_items, num_rows, num_columns;
-    u64 maximize;
-    u64 swapped;              // whether the costs are stored by columns
-    u64 base;                 // bits of the cost that becomes 0 (integers), or of the least cost to minimise (floats)
-    u64 column_reduction;
-    u64 reductions_a_row;     // steps of one pass of row reduction, per row
-    u64 bytes_a_team;
-    i64* row;                 // num_pairs pairs of each item, then -1
-    i64* column;
-    u64 num_pairs;
-    Sum* row_price;
-    Sum* column_price;
-    Sum* total;
-    u32* ending;
-    u64* counts;
-    const i64* stop;
-};
+using Ending = u32;
+#include "assignment/solution.py: SOLVED, STOPPED, INFEASIBLE"
+#include "__init__.py: GAVE_UP, Count, COUNTS, COUNT_ROWS, Arguments"
 
 // The team's part of shared memory, and the item that it solves. The item's rows are the smaller side.
 struct Item {

@@ -53,13 +53,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ...arrays import AnyArray
+from ...cuda.launches import shared_bytes
 from ...cuda.runtime import Macros
+from ...cuda.structs import U32, U64, ConstF64, ConstI64
 from ...errors import InvalidInputError, SolverError
 from ...graph.device.costs import DeviceCosts
 from ...graph.device.points import DevicePoints
@@ -71,15 +74,14 @@ from ..device_solution import DeviceSolution, make_solution
 from ..solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
 SOURCE = Path(__file__).with_name("shortest_path.cu")
-#: The number of words of a problem, and the places of some, as in state.cuh.
+#: The number of words of a problem, and where those begin that follow its state: see state.cuh.
 PROBLEM_WORDS = 64
-PHASE, ENDING, SEARCHES, FREE_ROWS, SEARCHED = 0, 3, 4, 5, 10
-COUNTED, ARRIVALS = 41, 48
-#: Numbers of phases; and of an ending that only a bug reaches.
-REDUCE_COLUMNS, START, DONE = 0, 1, 12
+SIGNALS_AT, COUNTED_AT, ARRIVALS_AT = 32, 41, 48
+Phase = IntEnum(
+    "Phase", "REDUCE_COLUMNS START LIST BID SETTLE BEGIN RELAX CHECK TRACE JUMP AUGMENT FINISH DONE", start=0
+)
+#: An ending that only a bug reaches: a search matched no row.
 STUCK = 4
-#: Bytes of shared memory per block, at least the size of ``Scratch`` in state.cuh.
-SCRATCH_BYTES = 8192
 #: Neighbouring threads that find one minimum together. The threshold of a list is one of these minima.
 COLUMNS_A_GROUP = 8
 #: The share of its space that a list should fill.
@@ -121,53 +123,80 @@ class CudaShortestPathOptions:
             raise InvalidInputError(f"option lanes must be 0 or a power of two up to 32, got {self.lanes!r}")
 
 
-class MatrixCosts(NamedTuple):
-    """The struct ``MatrixCosts`` of costs.cuh."""
+class ShortestPathState(NamedTuple):
+    """The state of a problem's loop."""
 
-    values: AnyArray
+    phase: int = 0
+    rounds_left: int = 0  #: in this launch
+    round: int = 0  #: barriers so far: selects one of the three sets of signals
+    ending: int = 0
+    searches: int = 0  #: done so far, each from all free columns
+    free_rows: int = 0
+    least: int = 0  #: word of the least distance that changed in the last round
+    limit: int = 0  #: word of the largest distance of a free row; larger distances are cut off there
+    relaxations: int = 0
+    scans: int = 0
+    searched: int = 0  #: free rows before the first search
+    jumps: int = 0  #: pointer doublings done in this search
+    next_look: int = 0  #: clock time at which the first thread reads the stop flag next
+
+
+#: The place of each number in the words of a problem.
+WORD = ShortestPathState(*range(len(ShortestPathState._fields)))
+
+
+class MatrixCosts(NamedTuple):
+    """Dense matrices, one after the other, each stored by rows."""
+
+    values: Annotated[AnyArray, "const Stored*"]
     num_columns: int
 
 
-class Points(NamedTuple):
-    """The struct ``PointCosts`` of costs.cuh."""
+class PointCosts(NamedTuple):
+    """The points of rows and of columns."""
 
-    rows: AnyArray
-    columns: AnyArray
-    factor: int
+    rows: ConstF64
+    columns: ConstF64
+    factor: int  #: word of the number that their distances are multiplied by
 
 
 class Arguments(NamedTuple):
-    """The struct ``Arguments`` of state.cuh."""
+    """Arguments of "shortest_path_slice"."""
 
-    costs: MatrixCosts | Points
+    costs: Annotated[MatrixCosts | PointCosts, "Costs"]
     num_rows: int
     num_columns: int
     blocks_a_problem: int
-    rounds: int
-    room: int
-    wanted: int
-    most_bids: int
-    sweeps: int
-    row_match: AnyArray
-    u: AnyArray
-    distance: AnyArray
-    nearest: AnyArray
-    bound: AnyArray
-    parent: AnyArray
-    size: AnyArray
-    moved: AnyArray
-    ways: AnyArray
-    listed: AnyArray
-    listed_cost: AnyArray
-    reduced: AnyArray
-    column_match: AnyArray
-    v: AnyArray
-    start: AnyArray
-    fallen: AnyArray
-    column_distance: AnyArray
-    claims: AnyArray
-    words: AnyArray
-    stop: AnyArray
+    rounds: int  #: most barriers of this launch
+    room: int  #: most entries of a row's list
+    wanted: int  #: rank of the group minimum that is the threshold of a list
+    most_bids: int  #: most bids that follow from one free row
+    sweeps: int  #: passes over all lists between two barriers
+    row_match: U32
+    u: Annotated[AnyArray, "Number*"]
+    #: to the nearest free column in reduced costs; at the end: the cost of the pair
+    distance: Annotated[AnyArray, "Number*"]
+    #: the least reduced cost in the list, the row's own column left out
+    nearest: Annotated[AnyArray, "Number*"]
+    #: lower bound of cost minus price of columns not listed: stays valid since prices only fall
+    bound: Annotated[AnyArray, "Number*"]
+    parent: U32  #: the next column on the shortest path
+    size: U32  #: of the list
+    moved: U32  #: the last search in which the row was on the path that a free row took
+    #: three arrays. First: the next column on the path (upper half) and its row. Two others, used in turn:
+    #: the column and row that a pointer doubling has reached; at the end the free column at the tree's root
+    ways: U64
+    listed: U32
+    listed_cost: Annotated[AnyArray, "Number*"]
+    reduced: Annotated[AnyArray, "Number*"]
+    column_match: U32
+    v: Annotated[AnyArray, "Number*"]
+    start: Annotated[AnyArray, "Number*"]  #: prices before the bids
+    fallen: U64  #: the fall of the price since then (upper half), and 1 + the row that has the column
+    column_distance: U64  #: word of the distance of its row; 0 if the column is free
+    claims: U32  #: two arrays, used in turn by searches: the free row whose path takes the free column
+    words: U64
+    stop: ConstI64
 
 
 def _of_one_size(costs: DeviceCosts | DevicePoints) -> Iterator[tuple[int, DeviceCosts | DevicePoints]]:
@@ -201,22 +230,24 @@ def _arguments(
     number = np.int64 if costs.dtype.kind == "i" else np.float64
     if isinstance(costs, DevicePoints):
         factor = int(np.float64(costs.factor).view(np.uint64))
-        looked_at: MatrixCosts | Points = Points(costs.rows, costs.columns, factor)
+        looked_at: MatrixCosts | PointCosts = PointCosts(
+            rows=costs.rows, columns=costs.columns, factor=factor
+        )
     else:
-        looked_at = MatrixCosts(costs.values[first : first + items], m)
+        looked_at = MatrixCosts(values=costs.values[first : first + items], num_columns=m)
     room = min(options.room, m)
     groups = device.block_threads // COLUMNS_A_GROUP
     wanted = max(1, int(groups * -math.expm1(-FILLED * room / groups)))
     words = np.zeros((items, PROBLEM_WORDS), dtype=np.uint64)
-    words[:, PHASE] = REDUCE_COLUMNS if n == m else START
-    words[:, ENDING] = STOPPED
+    words[:, WORD.phase] = Phase.REDUCE_COLUMNS if n == m else Phase.START
+    words[:, WORD.ending] = STOPPED
     of_rows = xp.empty((4, items, n), dtype=np.uint32)
     of_columns = xp.empty((3, items, m), dtype=np.uint32)
     wide_of_rows = xp.empty((4, items, n), dtype=number)
     wide_of_columns = xp.empty((2, items, m), dtype=number)
     entries = items * n * room
     return Arguments(
-        looked_at, n, m,
+        costs=looked_at, num_rows=n, num_columns=m,
         blocks_a_problem=device.num_multiprocessors // items,
         rounds=ROUNDS_A_LAUNCH, room=room, wanted=wanted, most_bids=options.bids, sweeps=options.sweeps,
         row_match=of_rows[0], parent=of_rows[1], size=of_rows[2], moved=of_rows[3],
@@ -261,19 +292,21 @@ def _run(
             arguments.blocks_a_problem * items,
             device.block_threads,
             arguments,
-            shared_bytes=SCRATCH_BYTES,
+            shared_bytes=shared_bytes(device, SOURCE, device.block_threads, constants),
             constants=constants,
             cooperative=True,
         )
         words = device.to_host(arguments.words)
-        control.counts[ARC_SCANS] = scans + words[:, COUNTED].sum()
-        control.counts[AUGMENTATIONS] = augmentations + (words[:, SEARCHED] - words[:, FREE_ROWS]).sum()
-        if (words[:, PHASE] == DONE).all():
+        control.counts[ARC_SCANS] = scans + words[:, COUNTED_AT].sum()
+        control.counts[AUGMENTATIONS] = (
+            augmentations + (words[:, WORD.searched] - words[:, WORD.free_rows]).sum()
+        )
+        if (words[:, WORD.phase] == Phase.DONE).all():
             break
-        arguments.words[:, ARRIVALS] = 0
+        arguments.words[:, ARRIVALS_AT] = 0
     else:
         raise SolverError(f"gave up after {MOST_LAUNCHES:,} launches: {words[:, :12].tolist()}")
-    endings: list[int] = words[:, ENDING].tolist()
+    endings: list[int] = words[:, WORD.ending].tolist()
     if STUCK in endings:
         raise SolverError(f"a search gave no row a column: {words[:, :12].tolist()}")
     if OVERFLOW in endings:
@@ -330,7 +363,7 @@ def _record_bounds(
     solution: DeviceSolution, names: range, costs: DeviceCosts | DevicePoints, arguments: Arguments
 ) -> DeviceSolution:
     """Store the prices of items whose solve was stopped, if all have begun to search."""
-    if not (costs.device.to_host(arguments.words)[:, SEARCHES] > 0).all():
+    if not (costs.device.to_host(arguments.words)[:, WORD.searches] > 0).all():
         return solution._replace(done=names.start)
     _record_prices(solution, slice(names.start, names.stop), costs, arguments)
     return solution._replace(done=names.start, num_priced=len(names))

@@ -45,8 +45,7 @@ __device__ __forceinline__ Number number_of_fall(u32 fall) { return same_bits<fl
 
 // Dense matrices, one after the other, each stored by rows.
 struct MatrixCosts {
-    const Stored* values;
-    u64 num_columns;
+#include "__init__.py: MatrixCosts._fields"
 
     struct Row {
         const Stored* values;
@@ -60,7 +59,9 @@ struct MatrixCosts {
     };
     __device__ __forceinline__ Row row(u32 i) const { return {values + i * num_columns}; }
     __device__ MatrixCosts part(u64 problem, u64 num_rows) const {
-        return {values + problem * num_rows * num_columns, num_columns};
+        MatrixCosts part = *this;
+        part.values += problem * num_rows * num_columns;
+        return part;
     }
 };
 
@@ -68,9 +69,7 @@ struct MatrixCosts {
 // The points of rows and of columns, with DIMENSION coordinates each; `factor` is the word of the number that their
 // distances are multiplied by.
 struct PointCosts {
-    const double* rows;
-    const double* columns;
-    u64 factor;
+#include "__init__.py: PointCosts._fields"
 
     struct Row {
         double own[DIMENSION];

@@ -204,7 +204,7 @@ __device__ void check_rows(const Arguments& args, Team& team, Scratch& scratch, 
         state.limit = min(state.limit, args.read(state.round + 1, LIMIT));
         state.scans += searched;
         const bool all_found = number_of(state.limit) < too_far();
-        if (!all_found) state.ending = number_of(state.limit) < beyond() ? OVERFLOWED : INFEASIBLE;
+        if (!all_found) state.ending = number_of(state.limit) < beyond() ? OVERFLOW : INFEASIBLE;
         state.end_round(team, state.least < state.limit ? RELAX : all_found ? TRACE : DONE,
                         1 + searched * args.num_columns / COSTS_A_ROUND);
     });
@@ -272,7 +272,7 @@ __device__ void augment(const Arguments& args, Team& team, Scratch& scratch) {
     report.give(args, scratch, state.round);
     team.wait([&] {
         const bool fits = args.read(state.round + 1, COUNT) == 0;
-        if (!fits) state.ending = OVERFLOWED;
+        if (!fits) state.ending = OVERFLOW;
         state.end_round(team, fits ? BEGIN : DONE);
     });
 }
@@ -288,6 +288,11 @@ __device__ void finish(const Arguments& args, Team& team, State& state) {
     team.wait([&] { state.end_round(team, DONE); });
 }
 
+KERNEL(shared_memory, SharedMemory) {
+    args.sizes[0] = sizeof(Scratch);
+    args.sizes[1] = 0;
+}
+
 KERNEL(shortest_path_slice, Arguments) {
     SharedArena arena;
     Scratch& scratch = *arena.take<Scratch>(1);
@@ -297,11 +302,10 @@ KERNEL(shortest_path_slice, Arguments) {
     __syncthreads();
     const Arguments& own = scratch.args;
     State& state = scratch.state;
-    u64* const copy = reinterpret_cast<u64*>(&state);
     Team team(reinterpret_cast<u32*>(own.words + ARRIVALS_AT), blocks, problem * blocks);
     u64 scans = 0;
     team.wait([&] {
-        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&own.words[k]);
+        load_state(own.words, state);
         state.rounds_left = own.rounds;
     });
     while (state.phase != DONE && state.rounds_left > 0) {
@@ -324,7 +328,7 @@ KERNEL(shortest_path_slice, Arguments) {
     }
     team.wait([&] {
         if (team.block() == 0)
-            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&own.words[k], copy[k]);
+            save_state(own.words, state);
     });
     scans = sum_of_warp(scans);
     if (scans > 0 && lane_id() == 0) relaxed_fetch_add(&own.words[COUNTED_AT], scans);

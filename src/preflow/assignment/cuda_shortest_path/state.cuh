@@ -2,7 +2,9 @@
 //
 // The blocks that solve one problem are its team (GridTeam): they meet at barriers.
 #include "costs.cuh"
+#include "cuda/launches.py: SharedMemory"
 #include "lanes.cuh"
+#include "loop_state.cuh"
 #include "stop.cuh"
 
 // Threads (lanes of one warp) that read a row's list together.
@@ -13,25 +15,13 @@
 // No partner, no claim, no parent.
 constexpr u32 NONE = 0xffffffffu;
 
-enum Phase : u64 { REDUCE_COLUMNS, START, LIST, BID, SETTLE, BEGIN, RELAX, CHECK, TRACE, JUMP, AUGMENT, FINISH, DONE };
-// As in solution.py, and STUCK, which only a bug reaches: a search matched no row.
-enum Ending : u64 { SOLVED, STOPPED, INFEASIBLE, OVERFLOWED, STUCK };
+#include "assignment/solution.py: SOLVED, STOPPED, INFEASIBLE, OVERFLOW"
+#include "__init__.py: Phase, STUCK"
 
 // The state of a problem's main loop. Each block has a copy, which its first thread changes between the two halves of a
 // barrier. Between two launches the state is in device memory.
 struct State {
-    u64 phase;
-    u64 rounds_left;   // in this launch
-    u64 round;         // barriers so far: selects one of the three sets of signals
-    u64 ending;
-    u64 searches;      // done so far, each from all free columns
-    u64 free_rows;
-    u64 least;         // word of the least distance that changed in the last round
-    u64 limit;         // word of the largest distance of a free row; larger distances are cut off there
-    u64 relaxations, scans;
-    u64 searched;      // free rows before the first search
-    u64 jumps;         // pointer doublings done in this search
-    u64 next_look;     // clock time at which the first thread reads the stop flag next
+#include "__init__.py: ShortestPathState._fields"
 
     __device__ void end_round(const GridTeam& team, u64 next, u64 cost = 1) {
         phase = next;
@@ -39,7 +29,6 @@ struct State {
         ++round;
     }
 };
-constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
 
 // Values that all blocks combine in a round: two maxima and a sum. In round r, threads add to the signals of round
 // r + 1 and clear those of round r + 2, which all threads have read by then.
@@ -47,42 +36,12 @@ enum Signal : u32 { LEAST_TURNED, LIMIT, COUNT, SIGNALS };
 
 // Words of a problem in device memory: its state, three sets of signals, the number of list entries and costs read, and
 // the number of arrivals at barriers. The host clears only the arrivals between launches.
-constexpr u32 SIGNALS_AT = 32, COUNTED_AT = SIGNALS_AT + 3 * SIGNALS, ARRIVALS_AT = 48, PROBLEM_WORDS = 64;
+#include "__init__.py: SIGNALS_AT, COUNTED_AT, ARRIVALS_AT, PROBLEM_WORDS"
+static_assert(sizeof(State) <= 8 * SIGNALS_AT && SIGNALS_AT + 3 * SIGNALS <= COUNTED_AT && COUNTED_AT < ARRIVALS_AT);
 
 // Every array has one part per problem.
 struct Arguments {
-    Costs costs;
-    u64 num_rows, num_columns;
-    u64 blocks_a_problem;
-    u64 rounds;            // most barriers of this launch
-    u64 room;              // most entries of a row's list
-    u64 wanted;            // rank of the group minimum that is the threshold of a list
-    u64 most_bids;         // most bids that follow from one free row
-    u64 sweeps;            // passes over all lists between two barriers
-    // Of rows; the block that owns a row writes it.
-    u32* row_match;
-    Number* u;
-    Number* distance;      // to the nearest free column in reduced costs; at the end: the cost of the pair
-    Number* nearest;       // the least reduced cost in the list, the row's own column left out
-    Number* bound;         // lower bound of cost minus price of columns not listed: stays valid since prices only fall
-    u32* parent;           // the next column on the shortest path
-    u32* size;             // of the list
-    u32* moved;            // the last search in which the row was on the path that a free row took
-    u64* ways;             // three arrays. First: the next column on the path (upper half) and its row. Two others,
-                           // used in turn: the column and row that a pointer doubling has reached; at the end
-                           // the free column at the root of the tree
-    u32* listed;
-    Number* listed_cost;
-    Number* reduced;
-    // Of columns.
-    u32* column_match;
-    Number* v;
-    Number* start;         // prices before the bids
-    u64* fallen;           // the fall of the price since then (upper half), and 1 + the row that has the column
-    u64* column_distance;  // word of the distance of its row; 0 if the column is free
-    u32* claims;           // two arrays, used in turn by searches: the free row whose path takes the free column
-    u64* words;
-    const i64* stop;
+#include "__init__.py: Arguments._fields"
 
     // Returns the arguments of one problem.
     __device__ Arguments part(u64 problem) const {

@@ -1,52 +1,23 @@
 // The persistent kernel of proposals.py: in a round every listed row proposes to a free column, then every column takes
 // the first of the rows that proposed to it. A warp reads the edges of a row.
 #include "lanes.cuh"
+#include "loop_state.cuh"
 #include "stop.cuh"
 #include "worklist.cuh"
 
 // No partner, no proposal.
 constexpr u32 NONE = 0xffffffffu;
 
-enum Phase : u64 { BEGIN, PROPOSE, TAKE, DONE };
-
-// The state of the loop. Each block has a copy, which its first thread changes between the two halves of a barrier;
-// between two launches the state is in device memory.
-struct State {
-    u64 phase;
-    u64 rounds_left;  // barriers left of this launch
-    u64 round;        // barriers so far; selects one of the rotating counters
-    u64 size;         // number of rows that propose
-    u64 turns;        // rounds so far; selects the list of these rows
-    u64 next_look;    // when to read the stop word again
-
-    template <class Team>
-    __device__ void end_round(const Team& team) {
-        rounds_left = team.is_last(round) ? 0 : rounds_left - min(rounds_left, 1ull);
-        ++round;
-    }
-};
-constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
+#include "proposals.py: Phase, ProposalState"
 
 struct Arguments {
-    const u32* first;      // the columns of every row
-    const u32* neighbour;
-    u32* row_mate;
-    u32* column_mate;
-    u32* choice;           // of a row: the column that it proposes to
-    u32* proposer;         // of a column: the least row that proposes to it
-    u64 num_rows;
-    u64 num_columns;
-    u32* rows;             // two lists of num_rows
-    u32* arrivals;
-    u32* counters;
-    u64* state;
-    const i64* stop;
+#include "proposals.py: Arguments._fields"
 
     __device__ RotatingSizes sizes() const { return RotatingSizes{counters}; }
     __device__ u32* list(u64 turn) const { return rows + turn % 2 * num_rows; }
 };
 
-__device__ void begin(const Arguments& args, GridTeam& team, State& state) {
+__device__ void begin(const Arguments& args, GridTeam& team, ProposalState& state) {
     for (u32 v = team.thread(); v < args.num_columns; v += team.num_threads()) relaxed_store(&args.proposer[v], NONE);
     for (u32 base = team.warp() * WARP; base < args.num_rows; base += team.num_warps() * WARP) {
         const u32 u = base + lane_id();
@@ -56,7 +27,7 @@ __device__ void begin(const Arguments& args, GridTeam& team, State& state) {
     }
     team.wait([&] {
         state.size = args.sizes().read(state.round + 1);
-        state.end_round(team);
+        end_round(team, state);
         state.phase = state.size > 0 ? PROPOSE : DONE;
     });
 }
@@ -70,7 +41,7 @@ __device__ u32 mix(u32 row, u32 turn) {
     return x ^ x >> 16;
 }
 
-__device__ void propose(const Arguments& args, GridTeam& team, State& state) {
+__device__ void propose(const Arguments& args, GridTeam& team, ProposalState& state) {
     const u32* const list = args.list(state.turns);
     for (u32 i = team.warp(); i < state.size; i += team.num_warps()) {
         const u32 row = list[i], first = args.first[row], degree = args.first[row + 1] - first;
@@ -93,13 +64,13 @@ __device__ void propose(const Arguments& args, GridTeam& team, State& state) {
         }
     }
     team.wait([&] {
-        state.end_round(team);
+        end_round(team, state);
         state.phase = TAKE;
     });
 }
 
 // Matches every column with its proposer. Rows that were not taken propose again; rows without a free column do not.
-__device__ void take(const Arguments& args, GridTeam& team, State& state) {
+__device__ void take(const Arguments& args, GridTeam& team, ProposalState& state) {
     const u32* const list = args.list(state.turns);
     u32* const next = args.list(state.turns + 1);
     for (u32 base = team.warp() * WARP; base < state.size; base += team.num_warps() * WARP) {
@@ -117,7 +88,7 @@ __device__ void take(const Arguments& args, GridTeam& team, State& state) {
     }
     team.wait([&] {
         state.size = args.sizes().read(state.round + 1);
-        state.end_round(team);
+        end_round(team, state);
         ++state.turns;
         state.phase = state.size > 0 ? PROPOSE : DONE;
     });
@@ -125,11 +96,10 @@ __device__ void take(const Arguments& args, GridTeam& team, State& state) {
 
 KERNEL(proposals_slice, Arguments) {
     SharedArena arena;
-    State& state = *arena.take<State>(1);
-    u64* const copy = reinterpret_cast<u64*>(&state);
+    ProposalState& state = *arena.take<ProposalState>(1);
     GridTeam team(args.arrivals);
     team.wait([&] {
-        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+        load_state(args.state, state);
     });
     while (state.phase != DONE && state.rounds_left > 0) {
         const u64 phase = state.phase;
@@ -145,7 +115,6 @@ KERNEL(proposals_slice, Arguments) {
             take(args, team, state);
     }
     team.wait([&] {
-        if (blockIdx.x == 0)
-            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+        if (blockIdx.x == 0) save_state(args.state, state);
     });
 }

@@ -12,42 +12,56 @@ free column are done. The order in which threads run changes nothing, unlike in 
 
 from __future__ import annotations
 
+from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import AnyArray
 from ...cuda.launches import ARRIVAL_WORDS, launches
+from ...cuda.structs import U32, U64, ConstI64, ConstU32
 from ...graph.bipartite import DeviceBipartiteGraph
 from ...solving.run import Control
 from ..device_launches import require_room
 from ..match_arrays import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Words of the kernel's state, and of its counters.
-STATE_WORDS, COUNTER_WORDS = 6, 3 * 32
-DONE = 3
+#: Words of the kernel's counters.
+COUNTER_WORDS = 3 * 32
 #: Bytes on the device: per edge, row and column.
 BYTES = 0, 12, 4
 
 
-class Arguments(NamedTuple):
-    """The struct ``Arguments`` of the ``.cu`` file."""
+Phase = IntEnum("Phase", "BEGIN PROPOSE TAKE DONE", start=0)
 
-    first: AnyArray
-    neighbour: AnyArray
-    row_mate: AnyArray
-    column_mate: AnyArray
-    choice: AnyArray
-    proposer: AnyArray
+
+class ProposalState(NamedTuple):
+    """The state of the kernel."""
+
+    phase: int = 0
+    rounds_left: int = 0  #: barriers left of this launch
+    round: int = 0  #: barriers so far; selects one of the rotating counters
+    size: int = 0  #: number of rows that propose
+    turns: int = 0  #: rounds so far; selects the list of these rows
+    next_look: int = 0  #: when to read the stop word again
+
+
+class Arguments(NamedTuple):
+    """Arguments of "proposals_slice"."""
+
+    first: ConstU32  #: the columns of every row
+    neighbour: ConstU32
+    row_mate: U32
+    column_mate: U32
+    choice: U32  #: of a row: the column that it proposes to
+    proposer: U32  #: of a column: the least row that proposes to it
     num_rows: int
     num_columns: int
-    rows: AnyArray
-    arrivals: AnyArray
-    counters: AnyArray
-    state: AnyArray
-    stop: AnyArray
+    rows: U32  #: two lists of num_rows
+    arrivals: U32
+    counters: U32
+    state: U64
+    stop: ConstI64
 
 
 def start(graph: DeviceBipartiteGraph, matching: Matching, control: Control) -> None:
@@ -58,20 +72,22 @@ def start(graph: DeviceBipartiteGraph, matching: Matching, control: Control) -> 
     """
     device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
     require_room(device, graph, BYTES)
+    first, neighbour = graph.rows
     arguments = Arguments(
-        *graph.rows,
-        matching.row_match,
-        matching.column_match,
-        xp.empty(num_rows, dtype=np.uint32),
-        xp.empty(num_columns, dtype=np.uint32),
-        num_rows,
-        num_columns,
-        xp.empty(2 * num_rows, dtype=np.uint32),
-        xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
-        xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        xp.zeros(STATE_WORDS, dtype=np.uint64),
-        device.stop_word(control),
+        first=first,
+        neighbour=neighbour,
+        row_mate=matching.row_match,
+        column_mate=matching.column_match,
+        choice=xp.empty(num_rows, dtype=np.uint32),
+        proposer=xp.empty(num_columns, dtype=np.uint32),
+        num_rows=num_rows,
+        num_columns=num_columns,
+        rows=xp.empty(2 * num_rows, dtype=np.uint32),
+        arrivals=xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
+        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
+        state=xp.asarray(ProposalState(), dtype=np.uint64),
+        stop=device.stop_word(control),
     )
-    for _ in launches(device, SOURCE, "proposals_slice", arguments, DONE):
+    for _ in launches(device, SOURCE, "proposals_slice", arguments, ProposalState, Phase.DONE):
         if control.stopped:
             break

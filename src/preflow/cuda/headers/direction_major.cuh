@@ -33,11 +33,8 @@ using TerminalWord = Cell<TERMINAL_BITS>::Word;
 __device__ __forceinline__ i64 capacity_of(CapacityWord word) { return static_cast<Cell<CAPACITY_BITS>::Number>(word); }
 __device__ __forceinline__ i64 terminal_of(TerminalWord word) { return static_cast<Cell<TERMINAL_BITS>::Number>(word); }
 
-struct Grid {
-    CapacityWord* residual;
-    TerminalWord* terminal;
-    const u32* step;  // modulo 2**32: a head past either end of the grid is not below num_pixels
-    u64 num_pixels;   // below 2**31
+struct DeviceGrid {
+#include "gridcut/direction_major.py: DeviceGrid._fields"
 
     __device__ u32 size() const { return static_cast<u32>(num_pixels); }
     __device__ u32 neighbor(u32 p, u32 d) const { return p + step[d]; }

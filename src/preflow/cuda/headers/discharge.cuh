@@ -35,7 +35,7 @@ struct Operations {
 };
 
 // A vertex with more residual arcs is a hub, which all lanes of a warp discharge together.
-constexpr u32 HUB_DEGREE = 128;
+#include "maxflow/cuda_push_relabel/__init__.py: HUB_DEGREE"
 
 // No vertex: there are fewer vertices than residual arcs, whose numbers have 32 bits.
 constexpr u32 NO_VERTEX = 0xffffffffu;
@@ -56,7 +56,7 @@ constexpr u32 NO_VERTEX = 0xffffffffu;
 //     push to all lowest neighbours, lane after lane; list those that become active
 //     debit; list the vertex itself, or put it off
 template <u32 LANES, class Ahead>
-__device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes, u32 v, u32 held, bool keeps,
+__device__ u32 discharge(const DeviceNetwork& net, u64* label, const Inboxes& inboxes, u32 v, u32 held, bool keeps,
                          const Timetable& times, Operations& operations, bool& is_hub, Ahead& ahead) {
     const u32 n = static_cast<u32>(net.num_vertices);
     constexpr u32 AT_A_TIME = LANES == WARP ? 4 : 1;  // loads that wait together; only long lists gain from more
@@ -243,7 +243,7 @@ struct NothingAhead {
 
 // Discharges a hub by all lanes of a warp; the first lane has the entry of the inbox. It is not inlined, so that its
 // registers do not add to those of other discharges.
-__device__ __noinline__ HubDischarge discharge_hub(const Network& net, u64* label, const Inboxes& inboxes, u32 v,
+__device__ __noinline__ HubDischarge discharge_hub(const DeviceNetwork& net, u64* label, const Inboxes& inboxes, u32 v,
                                                    u32 held, bool keeps, const Timetable& times) {
     HubDischarge outcome;
     bool is_hub = false;

@@ -6,7 +6,7 @@
 
 // The number of neighbouring vertices that have one owner, and the least room of an inbox, so that each group of
 // lanes of the owner can read a place of its own. Both are powers of two.
-constexpr u32 OWNED_TOGETHER = 8, LEAST_CAPACITY = 32;
+#include "maxflow/cuda_push_relabel/__init__.py: OWNED_TOGETHER, LEAST_CAPACITY"
 
 struct Inboxes {
     u32* slots;
@@ -41,8 +41,7 @@ struct Inboxes {
 
 // The memory of the inboxes. The number of owners may change while all inboxes are empty.
 struct InboxRoom {
-    u32* slots;
-    u32* ends;
+#include "maxflow/cuda_push_relabel/__init__.py: InboxRoom._fields"
 
     // Returns the inboxes of `num_owners` owners for `num_vertices` vertices.
     __device__ Inboxes split(u32 num_owners, u64 num_vertices) const {

@@ -7,11 +7,7 @@ struct Ends {
 };
 
 struct InputArcs {
-    const u32* tail;
-    const u32* head;
-    const u32* inner;   // residual vertex of each vertex; num_inner for a source, num_inner + 1 for a sink
-    u64 num_arcs;
-    u64 num_inner;
+#include "graph/device/build.py: InputArcs._fields"
 
     // Returns the ends in the residual network, in the direction of the capacity or of the reverse capacity.
     __device__ Ends ends(u64 i, bool backward = false) const {

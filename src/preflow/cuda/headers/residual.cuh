@@ -25,13 +25,7 @@ struct alignas(16) Arc {
     i64 residual;
 };
 
-struct Network {
-    const u32* first_out;  // or packed ranges, 64 bits a vertex
-    Arc* arcs;
-    i64* excess;
-    i64* sink_residual;
-    u64 num_vertices;
-};
+#include "graph/device/residual.py: DeviceNetwork"
 
 // A range of residual arcs of one vertex.
 struct ArcRange {
@@ -49,12 +43,12 @@ __device__ __forceinline__ u64 pack_range(u32 first, u32 count, bool is_near_sin
     return first | static_cast<u64>(count << 1 | static_cast<u32>(is_near_sink)) << 32;
 }
 
-__device__ __forceinline__ const void* range_at(const Network& net, u32 v) {
+__device__ __forceinline__ const void* range_at(const DeviceNetwork& net, u32 v) {
     return PACKED ? static_cast<const void*>(&reinterpret_cast<const u64*>(net.first_out)[v]) : &net.first_out[v];
 }
 
 // Returns the arcs of vertex `v`, and whether it `may_reach_sink` over an arc of its own.
-__device__ __forceinline__ ArcRange arcs_of(const Network& net, u32 v, bool& may_reach_sink) {
+__device__ __forceinline__ ArcRange arcs_of(const DeviceNetwork& net, u32 v, bool& may_reach_sink) {
     may_reach_sink = true;
     if (!PACKED) return {net.first_out[v], net.first_out[v + 1]};
     const u64 word = *static_cast<const u64*>(range_at(net, v));
@@ -62,7 +56,7 @@ __device__ __forceinline__ ArcRange arcs_of(const Network& net, u32 v, bool& may
     may_reach_sink = count & 1;
     return {first, first + (count >> 1)};
 }
-__device__ __forceinline__ ArcRange arcs_of(const Network& net, u32 v) {
+__device__ __forceinline__ ArcRange arcs_of(const DeviceNetwork& net, u32 v) {
     bool may_reach_sink;
     return arcs_of(net, v, may_reach_sink);
 }

@@ -141,7 +141,7 @@ struct ReachedArcs {
 // for networks where loads take the time. PAIRED capacities come with the arcs.
 template <u32 LANES, u32 ARCS, bool ALONE, bool NEEDS_EXCESS, bool LABEL_FIRST, class Team, class Marks, class ItemAt,
           class Found>
-__device__ void expand_level(const Team& team, const Network& net, const Marks& marks, u32 size, ItemAt item_at,
+__device__ void expand_level(const Team& team, const DeviceNetwork& net, const Marks& marks, u32 size, ItemAt item_at,
                              Found reached) {
     constexpr u32 VERTICES = WARP / LANES;
     const u32 lane = lane_id();

@@ -1,13 +1,10 @@
 // Kernels of build.py, in the order in which they run.
 #include "input_arcs.cuh"
 
-constexpr u64 NO_PAIR = ~0ull;
-constexpr u64 MOST = ~0ull >> 1;
+#include "build.py: NO_PAIR, Finding, KeysArguments, PairsArguments, SortedPairsArguments"
+#include "build.py: FindArguments, FillArguments, CheckArguments, SwapArguments"
 
-struct KeysArguments {
-    InputArcs input;
-    u64* key;
-};
+constexpr u64 MOST = ~0ull >> 1;
 
 // Write the smaller and the larger end of every input arc between two different inner vertices as one number.
 KERNEL(pair_keys, KeysArguments) {
@@ -17,15 +14,6 @@ KERNEL(pair_keys, KeysArguments) {
         args.key[i] = args.input.is_inside(ends) ? low << 32 | high : NO_PAIR;
     }
 }
-
-struct PairsArguments {
-    const u64* key;      // of every pair, in ascending order
-    u64 num_pairs;
-    u32* degree;
-    const u32* first_out;
-    Arc* arcs;
-    u32* arc_of_pair;
-};
 
 KERNEL(count_degrees, PairsArguments) {
     for (u64 p = grid_thread(); p < args.num_pairs; p += grid_threads()) {
@@ -46,16 +34,6 @@ KERNEL(place_pairs, PairsArguments) {
     }
 }
 
-struct SortedPairsArguments {
-    const u64* key;          // of every pair, in ascending order
-    const u32* order;        // the pairs by their larger ends, then by the smaller ones
-    u64 num_pairs;
-    const u32* lower_start;  // pairs whose larger end is below a vertex
-    const u32* first_out;
-    Arc* arcs;
-    u32* arc_of_pair;
-};
-
 // The same with the arcs of a vertex sorted by head: first those to smaller vertices, then those to larger ones.
 KERNEL(place_pairs_in_order, SortedPairsArguments) {
     for (u64 i = grid_thread(); i < args.num_pairs; i += grid_threads()) {
@@ -70,13 +48,6 @@ KERNEL(place_pairs_in_order, SortedPairsArguments) {
     }
 }
 
-struct FindArguments {
-    InputArcs input;
-    const u32* arc_of_pair;
-    const Arc* arcs;
-    u32* arc;    // on entry the pair of each input arc
-};
-
 KERNEL(find_arcs, FindArguments) {
     for (u64 i = grid_thread(); i < args.input.num_arcs; i += grid_threads()) {
         const Ends ends = args.input.ends(i);
@@ -85,19 +56,6 @@ KERNEL(find_arcs, FindArguments) {
         args.arc[i] = ends.tail < ends.head ? upward : args.arcs[upward].reverse;
     }
 }
-
-enum Finding : u32 { PAIR_OVERFLOW, TERMINAL_OVERFLOW, SHARED, DIRECT_LOW, DIRECT_HIGH };
-
-struct FillArguments {
-    InputArcs input;
-    const u32* arc;
-    const i64* amount;      // capacities of the input arcs, or their reverse capacities
-    u64 backward;           // which of the two
-    Arc* arcs;
-    i64* source_capacity;
-    i64* sink_capacity;
-    u64* findings;
-};
 
 // Adds to a sum and returns whether it was not negative before. Amounts are not negative, so the first addition past
 // int64 sees a sum that is not negative, and overflow is never missed.
@@ -132,12 +90,6 @@ KERNEL(fill_residual, FillArguments) {
     if (direct_high > 0) relaxed_fetch_add(&args.findings[DIRECT_HIGH], direct_high);
 }
 
-struct CheckArguments {
-    const Arc* arcs;
-    u64 num_arcs;
-    u64* findings;
-};
-
 KERNEL(check_pairs, CheckArguments) {
     for (u64 a = grid_thread(); a < args.num_arcs; a += grid_threads()) {
         const Arc arc = args.arcs[a];
@@ -145,11 +97,6 @@ KERNEL(check_pairs, CheckArguments) {
         if (both > MOST) relaxed_store(&args.findings[PAIR_OVERFLOW], 1ull);
     }
 }
-
-struct SwapArguments {
-    Arc* arcs;
-    u64 num_arcs;
-};
 
 // Reverses the residual network: arcs out of a vertex become arcs into it.
 KERNEL(swap_directions, SwapArguments) {

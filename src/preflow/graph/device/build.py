@@ -17,14 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray, ArrayModule, Number
 from ...cuda.runtime import Device
+from ...cuda.structs import I64, U32, U64, ConstI64, ConstU32, ConstU64
 from ...errors import CapacityOverflowError, InvalidInputError
 from ...stats import Phase, untimed
 from ..network import EXACT_FLOAT, INT64_MAX, TOO_MANY_VERTICES, DeviceFlowNetwork, FlowNetwork, exact_sum
@@ -34,9 +36,11 @@ from ..solved_capacities import SolvedCapacities, solved_capacities
 from .residual import MOST_ARCS, VERTEX_BYTES, DeviceNetwork
 
 SOURCE = Path(__file__).with_suffix(".cu")
+#: The key of an arc that is in no pair.
 NO_PAIR = 2**64 - 1
 MOST_PAIRS = MOST_ARCS // 2
-PAIR_OVERFLOW, TERMINAL_OVERFLOW, SHARED, DIRECT_LOW, DIRECT_HIGH = range(5)
+#: Words in which the kernels write what they find.
+Finding = IntEnum("Finding", "PAIR_OVERFLOW TERMINAL_OVERFLOW SHARED DIRECT_LOW DIRECT_HIGH", start=0)
 
 #: Bytes per input arc: its ends and one capacity, where they are copied to the device; building, besides the
 #: ends, before there are capacities; recovering the flow, besides the input.
@@ -47,68 +51,82 @@ DENSE_DEGREE = 64
 
 
 class InputArcs(NamedTuple):
-    """The struct ``InputArcs`` of input_arcs.cuh."""
+    """The input arcs, and the residual vertices of their ends."""
 
     #: uint32, shape (num_arcs,)
-    tail: AnyArray
-    head: AnyArray
+    tail: ConstU32
+    head: ConstU32
     #: uint32, shape (num_vertices of the input,): residual vertex of an input vertex; `num_inner` for a
     #: source, one more for a sink
-    inner: AnyArray
+    inner: ConstU32
     num_arcs: int
     num_inner: int
 
 
-class _Keys(NamedTuple):
+class KeysArguments(NamedTuple):
+    """Arguments of "pair_keys"."""
+
     input: InputArcs
-    key: AnyArray
+    key: U64
 
 
-class _Pairs(NamedTuple):
-    key: AnyArray
+class PairsArguments(NamedTuple):
+    """Arguments of "count_degrees" and "place_pairs"."""
+
+    key: ConstU64  #: of every pair, in ascending order
     num_pairs: int
-    degree: AnyArray
-    first_out: AnyArray
-    arcs: AnyArray
-    arc_of_pair: AnyArray
+    degree: U32
+    first_out: ConstU32
+    arcs: Annotated[AnyArray, "Arc*"]
+    arc_of_pair: U32
 
 
-class _SortedPairs(NamedTuple):
-    key: AnyArray
-    order: AnyArray
+class SortedPairsArguments(NamedTuple):
+    """Arguments of "place_pairs_in_order"."""
+
+    key: ConstU64  #: of every pair, in ascending order
+    order: ConstU32  #: the pairs by their larger ends, then by the smaller ones
     num_pairs: int
-    lower_start: AnyArray
-    first_out: AnyArray
-    arcs: AnyArray
-    arc_of_pair: AnyArray
+    lower_start: ConstU32  #: pairs whose larger end is below a vertex
+    first_out: ConstU32
+    arcs: Annotated[AnyArray, "Arc*"]
+    arc_of_pair: U32
 
 
-class _Find(NamedTuple):
+class FindArguments(NamedTuple):
+    """Arguments of "find_arcs"."""
+
     input: InputArcs
-    arc_of_pair: AnyArray
-    arcs: AnyArray
-    arc: AnyArray
+    arc_of_pair: ConstU32
+    arcs: Annotated[AnyArray, "const Arc*"]
+    arc: U32  #: on entry the pair of each input arc
 
 
-class _Fill(NamedTuple):
+class FillArguments(NamedTuple):
+    """Arguments of "fill_residual"."""
+
     input: InputArcs
-    arc: AnyArray
-    amount: AnyArray
-    backward: int
-    arcs: AnyArray
-    source_capacity: AnyArray
-    sink_capacity: AnyArray
-    findings: AnyArray
+    arc: ConstU32
+    amount: ConstI64  #: capacities of the input arcs, or their reverse capacities
+    backward: int  #: which of the two
+    arcs: Annotated[AnyArray, "Arc*"]
+    source_capacity: I64
+    sink_capacity: I64
+    findings: U64
 
 
-class _Check(NamedTuple):
-    arcs: AnyArray
+class CheckArguments(NamedTuple):
+    """Arguments of "check_pairs"."""
+
+    arcs: Annotated[AnyArray, "const Arc*"]
     num_arcs: int
-    findings: AnyArray
+    findings: U64
 
 
-class _Swap(NamedTuple):
-    arcs: AnyArray
+class SwapArguments(NamedTuple):
+    """Arguments of "swap_directions"."""
+
+    arcs: Annotated[AnyArray, "Arc*"]
     num_arcs: int
 
 
@@ -141,8 +159,9 @@ class DeviceResidualNetwork:
     @property
     def nbytes(self) -> int:
         """Memory on the device."""
-        arrays = (*self.arrays[:-1], self.inner, self.arc, self.source_capacity)
-        return sum(int(array.nbytes) for array in arrays)
+        net = self.arrays
+        arrays = (net.first_out, net.arcs, net.excess, net.sink_residual)
+        return sum(int(array.nbytes) for array in (*arrays, self.inner, self.arc, self.source_capacity))
 
     def input_arcs(self, network: FlowNetwork) -> InputArcs:
         """Return the input arcs on the device; `network` is the input."""
@@ -168,7 +187,7 @@ class DeviceResidualNetwork:
     def swap_directions(self) -> None:
         """Reverse every residual arc, in place."""
         arcs = self.arrays.arcs
-        self.device.share(SOURCE, "swap_directions", len(arcs), _Swap(arcs, len(arcs)))
+        self.device.share(SOURCE, "swap_directions", len(arcs), SwapArguments(arcs=arcs, num_arcs=len(arcs)))
 
 
 def bytes_needed(network: FlowNetwork) -> int:
@@ -221,28 +240,41 @@ def build_on_device(
     with phase("build"):
         first_out, residual_arcs, arc = _build_pairs(device, arcs)
         source_capacity, sink_capacity = (device.xp.zeros(num_inner, dtype=np.int64) for _ in range(2))
-        findings = device.xp.zeros(5, dtype=np.uint64)
+        findings = device.xp.zeros(len(Finding), dtype=np.uint64)
     for backward, put_on_device in _amounts(device, solved):
         with phase("upload"):
             amount = put_on_device()
         with phase("build"):
-            filling = _Fill(
-                arcs, arc, amount, backward, residual_arcs, source_capacity, sink_capacity, findings
+            filling = FillArguments(
+                input=arcs,
+                arc=arc,
+                amount=amount,
+                backward=backward,
+                arcs=residual_arcs,
+                source_capacity=source_capacity,
+                sink_capacity=sink_capacity,
+                findings=findings,
             )
             device.share(SOURCE, "fill_residual", arcs.num_arcs, filling)
             del amount, filling
     with phase("build"):
-        checking = _Check(residual_arcs, len(residual_arcs), findings)
+        checking = CheckArguments(arcs=residual_arcs, num_arcs=len(residual_arcs), findings=findings)
         device.share(SOURCE, "check_pairs", len(residual_arcs), checking)
         found = device.to_host(findings).tolist()
         del arcs
         constant = _constant_flow(device, found, source_capacity, sink_capacity)
         return DeviceResidualNetwork(
             device,
-            DeviceNetwork(first_out, residual_arcs, source_capacity.copy(), sink_capacity, num_inner),
+            DeviceNetwork(
+                first_out=first_out,
+                arcs=residual_arcs,
+                excess=source_capacity.copy(),
+                sink_residual=sink_capacity,
+                num_vertices=num_inner,
+            ),
             inner,
             arc,
-            bool(found[SHARED]),
+            bool(found[Finding.SHARED]),
             constant,
             source_capacity,
             solved,
@@ -279,8 +311,13 @@ def _amounts(device: Device, solved: SolvedCapacities) -> list[tuple[int, Callab
 
 
 def _input_arcs(device: Device, network: FlowNetwork, inner: Any, num_inner: int) -> InputArcs:
-    ends = (device.xp.asarray(network.tail), device.xp.asarray(network.head))
-    return InputArcs(*ends, inner, network.num_arcs, num_inner)
+    return InputArcs(
+        tail=device.xp.asarray(network.tail),
+        head=device.xp.asarray(network.head),
+        inner=inner,
+        num_arcs=network.num_arcs,
+        num_inner=num_inner,
+    )
 
 
 def _inner_numbers(
@@ -302,7 +339,9 @@ def _build_pairs(device: Device, arcs: InputArcs) -> tuple[AnyArray, AnyArray, A
     key, pair = _find_pairs(device, arcs)
     degree = xp.zeros(arcs.num_inner, dtype=np.uint32)
     first_out = xp.zeros(arcs.num_inner + 1, dtype=np.uint32)
-    pairs = _Pairs(key, len(key), degree, first_out, key[:0], degree[:0])
+    pairs = PairsArguments(
+        key=key, num_pairs=len(key), degree=degree, first_out=first_out, arcs=key[:0], arc_of_pair=degree[:0]
+    )
     device.share(SOURCE, "count_degrees", len(key), pairs)
     first_out[1:] = xp.cumsum(degree, dtype=np.uint32)
     order, lower_start = None, None
@@ -314,11 +353,24 @@ def _build_pairs(device: Device, arcs: InputArcs) -> tuple[AnyArray, AnyArray, A
         pairs = pairs._replace(arcs=residual_arcs, arc_of_pair=arc_of_pair)
         device.share(SOURCE, "place_pairs", len(key), pairs)
     else:
-        ordered = _SortedPairs(key, order, len(key), lower_start, first_out, residual_arcs, arc_of_pair)
+        ordered = SortedPairsArguments(
+            key=key,
+            order=order,
+            num_pairs=len(key),
+            lower_start=lower_start,
+            first_out=first_out,
+            arcs=residual_arcs,
+            arc_of_pair=arc_of_pair,
+        )
         device.share(SOURCE, "place_pairs_in_order", len(key), ordered)
         del ordered
     del pairs, key, order
-    device.share(SOURCE, "find_arcs", arcs.num_arcs, _Find(arcs, arc_of_pair, residual_arcs, pair))
+    device.share(
+        SOURCE,
+        "find_arcs",
+        arcs.num_arcs,
+        FindArguments(input=arcs, arc_of_pair=arc_of_pair, arcs=residual_arcs, arc=pair),
+    )
     return first_out, residual_arcs, pair
 
 
@@ -335,7 +387,7 @@ def _find_pairs(device: Device, arcs: InputArcs) -> tuple[AnyArray, AnyArray]:
     """Return the key of each pair, ascending, and the pair of each input arc between inner vertices."""
     xp = device.xp
     key = xp.empty(arcs.num_arcs, dtype=np.uint64)
-    device.share(SOURCE, "pair_keys", arcs.num_arcs, _Keys(arcs, key))
+    device.share(SOURCE, "pair_keys", arcs.num_arcs, KeysArguments(input=arcs, key=key))
     num_inside = int(xp.count_nonzero(key != np.uint64(NO_PAIR)))
     order = device.argsort(key)[:num_inside]
     key = key[order]
@@ -358,10 +410,10 @@ def _constant_flow(
     device: Device, found: list[int], source_capacity: AnyArray, sink_capacity: AnyArray
 ) -> int:
     """Remove from both capacities the amount that a vertex can pass on; return the constant flow."""
-    if found[PAIR_OVERFLOW]:
+    if found[Finding.PAIR_OVERFLOW]:
         raise CapacityOverflowError("the capacities of parallel or antiparallel arcs sum past int64")
-    direct = (found[DIRECT_HIGH] << 32) + found[DIRECT_LOW]
-    if found[TERMINAL_OVERFLOW] or any(
+    direct = (found[Finding.DIRECT_HIGH] << 32) + found[Finding.DIRECT_LOW]
+    if found[Finding.TERMINAL_OVERFLOW] or any(
         exact_sum(capacities) + direct > INT64_MAX for capacities in (source_capacity, sink_capacity)
     ):
         raise CapacityOverflowError("the capacities at the source or the sink sum past int64")

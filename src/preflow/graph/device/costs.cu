@@ -3,15 +3,7 @@
 #include "lanes.cuh"
 #include "numbers.cuh"
 
-struct Arguments {
-    const void* values;
-    u64 num_values;
-    const u32* sizes;  // of each item, its rows and columns
-    u64 num_rows, num_columns;
-    u64* found;
-};
-
-enum Place { MOST, LEAST_TURNED, HAS_FINITE, HAS_NAN, HAS_MINUS, HAS_PLUS };
+#include "costs.py: Arguments, Place"
 
 struct Found {
     u64 most = 0, least_turned = 0;
@@ -32,8 +24,9 @@ struct Found {
     __device__ void give(u64* words) const {
         const u64 greatest = greatest_of_warp(most), least = greatest_of_warp(least_turned);
         const bool flags[] = {finite, nan, minus, plus};
+        const Place places[] = {HAS_FINITE, HAS_NAN, HAS_MINUS, HAS_PLUS};
         for (u32 k = 0; k < 4; ++k)
-            if (__any_sync(ALL_LANES, flags[k]) && lane_id() == 0) relaxed_store(&words[HAS_FINITE + k], u64{1});
+            if (__any_sync(ALL_LANES, flags[k]) && lane_id() == 0) relaxed_store(&words[places[k]], u64{1});
         if (lane_id() > 0) return;
         if (relaxed_load(&words[MOST]) < greatest) relaxed_fetch_max(&words[MOST], greatest);
         if (relaxed_load(&words[LEAST_TURNED]) < least) relaxed_fetch_max(&words[LEAST_TURNED], least);

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from ...arrays import AnyArray, DType, Number
 from ...cuda import runtime
 from ...cuda.runtime import Device, Macros
+from ...cuda.structs import U64, ConstU32
 from ...errors import InvalidInputError
 from ..costs import LARGEST_INTEGER, DenseCosts, batch_shape, check_extent, checked_sizes
 from ..placement import DeviceArrays, as_device_array, require_memory, restorer
@@ -22,8 +24,8 @@ SOURCE = Path(__file__).with_suffix(".cu")
 #: Others are converted to the next.
 KERNELS = {"i4": "int32", "i8": "int64", "f4": "float32", "f8": "float64"}
 WIDER = {"b1": "i4", "i1": "i4", "u1": "i4", "i2": "i4", "u2": "i4", "u4": "i8", "u8": "i8", "f2": "f4"}
-#: Result of a kernel, in words of 64 bits: the largest, the smallest with its bits inverted, and flags.
-WORDS = 6
+#: Words of the result of a kernel: the largest, the smallest with its bits inverted, and flags.
+Place = IntEnum("Place", "MOST LEAST_TURNED HAS_FINITE HAS_NAN HAS_MINUS HAS_PLUS", start=0)
 
 
 class Extent(NamedTuple):
@@ -36,13 +38,15 @@ class Extent(NamedTuple):
     infinite: tuple[bool, bool]  #: whether there is a cost of minus and of plus infinity
 
 
-class _Arguments(NamedTuple):
-    values: AnyArray
+class Arguments(NamedTuple):
+    """Arguments of the kernels."""
+
+    values: Annotated[AnyArray, "const void*"]
     num_values: int
-    sizes: AnyArray
+    sizes: ConstU32  #: of each item, its rows and columns
     num_rows: int
     num_columns: int
-    found: AnyArray
+    found: U64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,18 +186,21 @@ def _extent(costs: DeviceCosts) -> Extent:
     if values.size == 0:
         return Extent(zero, zero, False, (False, False))
     with device.current():
-        found = device.xp.zeros(WORDS, dtype=np.uint64)
+        found = device.xp.zeros(len(Place), dtype=np.uint64)
         whole = costs.sizes is None
         sizes = found if costs.sizes is None else device.xp.asarray(costs.sizes.astype(np.uint32))
-        arguments = _Arguments(values, values.size, sizes, *costs.shape[1:], found)
+        _, n, m = costs.shape
+        arguments = Arguments(
+            values=values, num_values=values.size, sizes=sizes, num_rows=n, num_columns=m, found=found
+        )
         kernel = f"examine_{KERNELS[values.dtype.str[1:]]}{'' if whole else '_within'}"
         blocks = min(device.num_multiprocessors, -(-values.size // device.block_threads))
         device.launch(SOURCE, kernel, blocks, device.block_threads, arguments)
-        most, least, has_finite, *flags = device.to_host(found).tolist()
-    has_nan, minus, plus = (flag != 0 for flag in flags)
-    if not has_finite:
+        words = device.to_host(found).tolist()
+    has_nan, minus, plus = (words[k] != 0 for k in (Place.HAS_NAN, Place.HAS_MINUS, Place.HAS_PLUS))
+    if not words[Place.HAS_FINITE]:
         return Extent(zero, zero, has_nan, (minus, plus))
-    ends = (_number(2**64 - 1 - least, integer), _number(most, integer))
+    ends = (_number(2**64 - 1 - words[Place.LEAST_TURNED], integer), _number(words[Place.MOST], integer))
     return Extent(*ends, has_nan, (minus, plus))
 
 

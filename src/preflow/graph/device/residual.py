@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ...arrays import AnyArray
 from ...cuda.runtime import Device
+from ...cuda.structs import I64, ConstU32
 from ...errors import UnsuitableMethodError
 from ..placement import require_memory
 from ..residual import ResidualArrays
@@ -24,13 +25,13 @@ ARC_BYTES, VERTEX_BYTES = 16 + 8, 72
 class DeviceNetwork(NamedTuple):
     """The arrays of a residual network that kernels use: ``Network`` in residual.cuh."""
 
-    first_out: AnyArray  #: uint32, shape (n + 1,)
+    first_out: ConstU32  #: uint32, shape (n + 1,)
     #: int64, shape (m, 2): first word: head in the lower half, reverse arc in the upper half. Second word:
     #: residual capacity.
-    arcs: AnyArray
+    arcs: Annotated[AnyArray, "Arc*"]
     #: excess, sink_residual: int64, shape (n,)
-    excess: AnyArray
-    sink_residual: AnyArray
+    excess: I64
+    sink_residual: I64
     num_vertices: int
 
 
@@ -59,7 +60,11 @@ def to_device(device: Device, net: ResidualArrays) -> DeviceNetwork:
     ends[:, 1] = xp.asarray(net.reverse)
     arcs[:, 1] = xp.asarray(net.residual)
     return DeviceNetwork(
-        xp.array(net.first_out), arcs, xp.array(net.excess), xp.array(net.sink_residual), len(net.excess)
+        first_out=xp.array(net.first_out),
+        arcs=arcs,
+        excess=xp.array(net.excess),
+        sink_residual=xp.array(net.sink_residual),
+        num_vertices=len(net.excess),
     )
 
 

@@ -81,7 +81,7 @@ from ...graph.placement import require_memory
 from ...solving.options import MOST, check_count, check_number_between, check_positive_integer, percent
 from ...solving.run import Control
 from ..solution import GridFlow, GridSolution
-from .launches import IS_DONE, Launcher, Turns, make_arrays
+from .launches import Launcher, Turns, Word, make_arrays
 from .slabs import solve_in_slabs
 from .tiling import Tiling, fill_tiles, tiling_of, write_sides
 
@@ -135,7 +135,11 @@ class TiledOptions:
     def turns(self, tiling: Tiling) -> Turns:
         """Return the limits on waves and rounds for a grid."""
         waves, rounds = TURNS_OF_IMAGE if len(tiling.grid_shape) < 3 else TURNS_OF_VOLUME
-        return Turns(self.waves or waves, self.rounds or rounds, percent(self.rounds_factor))
+        return Turns(
+            waves=self.waves or waves,
+            rounds=self.rounds or rounds,
+            rounds_percent=percent(self.rounds_factor),
+        )
 
 
 def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control) -> GridSolution:
@@ -167,14 +171,14 @@ def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, cont
     while True:
         discharges = not control.stopped
         state = launcher.launch((0, tiling.num_tiles, 0), residual, terminal, discharges)
-        if state[IS_DONE] or not discharges or launcher.leaves(state):
+        if state[Word.IS_DONE] or not discharges or launcher.leaves(state):
             break
     return GridSolution(
         write_sides(device, tiling, arrays.words),
-        bool(state[IS_DONE]),
+        bool(state[Word.IS_DONE]),
         tiling.image(residual),
         tiling.image(terminal),
-        leaves=not state[IS_DONE] and discharges and not control.stopped,
+        leaves=not state[Word.IS_DONE] and discharges and not control.stopped,
     )
 
 

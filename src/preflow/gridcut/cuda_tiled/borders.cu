@@ -1,23 +1,13 @@
 // The kernels of parts.py: what a part of a grid does between two launches of the solver, so that the host need not wait.
-#include "tile_state.cuh"
+#include "tile_lists.cuh"
 
-struct PrepareArguments {
-    u64* slots;  // of the search queue
-    u64 num_slots;
-    u32* notices;
-    u64 num_notices;
-    u32* counters;
-    u64 num_counters;
-    u32* arrivals;
-    u64* news;          // is set where the search has work
-    u64* is_searching;  // whether the last search ended early; whether the next one goes on
-    u64 searches_further;
-};
+#include "launches.py: PrepareArguments"
+#include "parts.py: TakeArguments, SendArguments"
 
 // Prepares the next launch: empties the queue, the lists and the arrays whose length is not 0.
 KERNEL(prepare_launch, PrepareArguments) {
     const u64 first = grid_thread(), step = grid_threads();
-    for (u64 i = first; i < args.num_slots; i += step) args.slots[i] = ~u64{0};
+    for (u64 i = first; i < args.num_slots; i += step) args.slots[i] = EMPTY;
     for (u64 i = first; i < args.num_notices; i += step) args.notices[i] = 0;
     for (u64 i = first; i < args.num_counters; i += step) args.counters[i] = 0;
     for (u64 i = first; i < 2; i += step) args.arrivals[i] = 0;
@@ -27,21 +17,10 @@ KERNEL(prepare_launch, PrepareArguments) {
     *args.is_searching = args.searches_further;
 }
 
-struct TakeArguments {
-    u64 tiles_y, tiles_x;
-    u64 size;         // labels that have come
-    const u32* came;
-    u32* beyond;      // the labels beyond the border
-    u64 first_tile;   // of the part's layer at the border
-    u32* notices;
-    u64* news;        // is set where labels have changed
-    u64 notifies;     // whether tiles next to changed labels get notices
-};
-
 // Takes over the labels that the neighbour has found. Tiles that get notices are searched in the next launch.
 KERNEL(take_labels, TakeArguments) {
     constexpr bool IS_VOLUME = TILE_Z > 1;
-    const u64 width = args.tiles_x * WIDTH, height = IS_VOLUME ? args.tiles_y * TILE_Y : 1;
+    const u64 width = args.tiles[2] * WIDTH, height = IS_VOLUME ? args.tiles[1] * TILE_Y : 1;
     for (u64 i = grid_thread(); i < args.size; i += grid_threads()) {
         const u32 label = args.came[i];
         if (label == args.beyond[i]) continue;
@@ -55,21 +34,11 @@ KERNEL(take_labels, TakeArguments) {
         for (i64 to_y = y - BESIDE; to_y <= y + BESIDE; ++to_y) {
             if (to_y < 0 || to_y * TILE_Y >= static_cast<i64>(IS_VOLUME ? height : TILE_Y)) continue;
             for (i64 to_x = x - BESIDE; to_x <= x + BESIDE; ++to_x)
-                if (0 <= to_x && to_x < static_cast<i64>(args.tiles_x))
-                    relaxed_store(&args.notices[args.first_tile + to_y * args.tiles_x + to_x], 1u);
+                if (0 <= to_x && to_x < static_cast<i64>(args.tiles[2]))
+                    relaxed_store(&args.notices[args.first_tile + to_y * args.tiles[2] + to_x], 1u);
         }
     }
 }
-
-struct SendArguments {
-    Residual* residual;
-    u64 direction_stride;
-    Excess* terminal;
-    u64 first, size;     // the pixels beyond the border
-    u64 directions;      // bits of the directions back over the border
-    Residual* sent_residual;
-    Excess* sent_excess;
-};
 
 // Takes the flow that has left over a border, for the pixels at which it arrives.
 KERNEL(send_flow, SendArguments) {

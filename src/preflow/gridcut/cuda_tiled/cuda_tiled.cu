@@ -7,18 +7,17 @@
 
 #include "tile_push.cuh"
 
-// Words of the state, which launches.py reads.
-constexpr u32 IS_DONE = 0, ACTIVE_TILES = 1, RELABELS = 2, SEARCH_ROUNDS = 3, PHASES = 4, NANOSECONDS = 5,
-              IS_SEARCHING = 6, ROUND = 7, FAILED = 8, BROADCAST = 9, LAST_SEARCH = 10, ACTIVE_HERE = 11,
-              FARTHEST = 12, STATE_WORDS = 13;
+#include "launches.py: Word"
+constexpr u32 STATE_WORDS = FARTHEST + 1;  // the counts follow
+static_assert(PUSHES == STATE_WORDS);
 
 // The threads that run the kernel, of one device or of several.
 #ifdef ACROSS_DEVICES
 using Team = DevicesTeam;
-__device__ __forceinline__ Team team_of(const Arguments& args) { return Team(args.devices); }
+__device__ __forceinline__ Team team_of(const Arguments& args) { return Team(args.joined.devices); }
 #else
 using Team = GridTeam;
-__device__ __forceinline__ Team team_of(const Arguments& args) { return Team(args.arrivals); }
+__device__ __forceinline__ Team team_of(const Arguments& args) { return Team(args.arrays.arrivals); }
 #endif
 
 struct Counted {
@@ -42,7 +41,8 @@ struct Workers {
     bool alone = false;
     u32 turns = 0;  // of the first block alone
 
-    __device__ explicit Workers(const Arguments& args) : team(team_of(args)), broadcast(&args.state[BROADCAST]) {}
+    __device__ explicit Workers(const Arguments& args)
+        : team(team_of(args)), broadcast(&args.arrays.state[BROADCAST]) {}
 
     __device__ bool is_first() const { return alone ? threadIdx.x == 0 : team.is_first(); }
     __device__ void wait() {
@@ -142,7 +142,7 @@ struct Solver {
         const bool is_near = ((near & LEADS_TO) >> number & 1) != 0 && tile.has_neighbor(shape, number);
         queue.notify(is_near && args.is_searched(there), there, hops);
         if (!ACROSS) return;
-        for (const Beyond* part : {&args.before, &args.after}) {
+        for (const Beyond* part : {&args.joined.before, &args.joined.after}) {
             const bool is_there = is_near && !args.is_searched(there) && &args.beyond(there) == part;
             SearchQueue(args, *part).notify(is_there, there + static_cast<u32>(part->tiles), hops);
         }
@@ -176,7 +176,7 @@ struct Solver {
         for (u64 wave = 0;; ++wave) {
             // Search the tile. Its stored labels are those of the last search, which are no larger than the distances
             // after the moves that follow. So the last search labels all pixels; others stop early.
-            const bool is_last = wave + 1 >= args.waves || pusher.is_spent();
+            const bool is_last = wave + 1 >= args.turns.waves || pusher.is_spent();
             Rows wanted;
 #pragma unroll
             for (u32 k = 0; k < ROWS_A_LANE; ++k) wanted[k] = is_last || has_left ? 0 : bits.active[k];
@@ -271,7 +271,8 @@ struct Solver {
         const u32 last = args.searches == ALONE_ONLY ? ALONE : NOTIFIED;
         for (u32 stage = state[IS_SEARCHING] || args.searches == ALL_BUT_ALONE ? ALL : ALONE; stage <= last; ++stage) {
             if (stage == ALONE && team.is_first()) {
-                for (u32 number = 0; number < COUNTERS; ++number) relaxed_store(counter(args.counters, number), 0u);
+                for (u32 number = 0; number < COUNTERS; ++number)
+                    relaxed_store(counter(args.arrays.counters, number), 0u);
             }
             for (u32 i = team.warp() + static_cast<u32>(args.first_searched);
                  stage == NOTIFIED || i < args.end_searched; i += team.num_warps()) {
@@ -284,7 +285,7 @@ struct Solver {
                     claimed.tile = __shfl_sync(ALL_LANES, claimed.tile, 0);
                     claimed.hops = __shfl_sync(ALL_LANES, claimed.hops, 0);
                 } else if (state[IS_SEARCHING]) {  // after an unfinished search: queue the tiles that have notices
-                    queue.add(lane_id() == 0 && relaxed_load(&args.notices[i]) > 0, i, 1);
+                    queue.add(lane_id() == 0 && relaxed_load(&args.arrays.notices[i]) > 0, i, 1);
                     continue;
                 }
                 search(claimed.tile, stage == ALONE, claimed.hops + 1);
@@ -293,10 +294,11 @@ struct Solver {
                 has_searched = true;
                 most_hops = max(most_hops, claimed.hops);
             }
-            if (most_hops > 0 && lane_id() == 0) relaxed_fetch_max(SearchQueue::most_hops(args.counters), most_hops);
+            if (most_hops > 0 && lane_id() == 0)
+                relaxed_fetch_max(SearchQueue::most_hops(args.arrays.counters), most_hops);
             team.wait();
         }
-        most_hops = relaxed_load(SearchQueue::most_hops(args.counters));
+        most_hops = relaxed_load(SearchQueue::most_hops(args.arrays.counters));
         state[NANOSECONDS] += nanoseconds() - began;
         state[IS_SEARCHING] = !queue.is_done();
         if (state[IS_SEARCHING]) return false;
@@ -314,10 +316,10 @@ struct Solver {
             if (!has_listed_work(tile)) continue;
             const u32 label = ACROSS ? farthest_of(tile) : 0;
             if (lane_id() != 0) continue;
-            if (ACROSS) relaxed_fetch_max(&args.state[FARTHEST], static_cast<u64>(label));
-            relaxed_fetch_add(&args.state[ACTIVE_TILES], 1ull);
+            if (ACROSS) relaxed_fetch_max(&args.arrays.state[FARTHEST], static_cast<u64>(label));
+            relaxed_fetch_add(&args.arrays.state[ACTIVE_TILES], 1ull);
             if (t < args.first_tile || t >= args.end_tile) continue;
-            relaxed_fetch_add(&args.state[ACTIVE_HERE], 1ull);
+            relaxed_fetch_add(&args.arrays.state[ACTIVE_HERE], 1ull);
             lists.append(tile.color(args), round, round + 1, t);
         }
     }
@@ -377,8 +379,8 @@ struct Solver {
         // Labels that crossed many tiles in the search mean that excess must cross as many to reach the sink. Labels from
         // another device may come late and cross the same tiles again, so several devices count by distances.
         const u64 by_distance =
-            ACROSS ? state[FARTHEST] / LABELS_A_ROUND : args.rounds_percent * state[LAST_SEARCH] / 100;
-        return (turn.round + max(by_distance, args.rounds)) * COLORS;
+            ACROSS ? state[FARTHEST] / LABELS_A_ROUND : args.turns.rounds_percent * state[LAST_SEARCH] / 100;
+        return (turn.round + max(by_distance, args.turns.rounds)) * COLORS;
     }
 
     // Discharges listed tiles, color by color, for some rounds or until none has work. Returns the work done, in tiles.
@@ -463,14 +465,14 @@ KERNEL(push_relabel_tiles, Arguments) {
     Workers workers(args);
     Team& team = workers.team;
     u64 state[STATE_WORDS];
-    for (u32 i = 0; i < STATE_WORDS; ++i) state[i] = args.state[i];
+    for (u32 i = 0; i < STATE_WORDS; ++i) state[i] = args.arrays.state[i];
     team.wait();
     u64 work = 0;
     while (true) {
         if (team.is_first()) {
-            relaxed_store(&args.state[ACTIVE_TILES], u64{0});
-            relaxed_store(&args.state[ACTIVE_HERE], u64{0});
-            relaxed_store(&args.state[FARTHEST], u64{0});
+            relaxed_store(&args.arrays.state[ACTIVE_TILES], u64{0});
+            relaxed_store(&args.arrays.state[ACTIVE_HERE], u64{0});
+            relaxed_store(&args.arrays.state[FARTHEST], u64{0});
         }
         if (args.searches == 0) team.wait();
         state[IS_DONE] = 0;
@@ -478,18 +480,18 @@ KERNEL(push_relabel_tiles, Arguments) {
         state[ROUND] += 3;  // so that old lists, also of the last launch, are never read
         solver.list_active(team, static_cast<u32>(state[ROUND]));
 #ifdef ACROSS_DEVICES
-        state[ACTIVE_TILES] = team.wait([&] { return static_cast<u32>(relaxed_load(&args.state[ACTIVE_TILES])); },
+        state[ACTIVE_TILES] = team.wait([&] { return static_cast<u32>(relaxed_load(&args.arrays.state[ACTIVE_TILES])); },
                                         [](u32 one, u32 other) { return one + other; });
-        state[FARTHEST] = team.wait([&] { return static_cast<u32>(relaxed_load(&args.state[FARTHEST])); },
+        state[FARTHEST] = team.wait([&] { return static_cast<u32>(relaxed_load(&args.arrays.state[FARTHEST])); },
                                     [](u32 one, u32 other) { return max(one, other); });
         state[IS_DONE] = state[ACTIVE_TILES] == 0;
-        if (state[IS_DONE] || args.rounds == 0 || !solver.discharge_together(team, state)) break;
+        if (state[IS_DONE] || args.turns.rounds == 0 || !solver.discharge_together(team, state)) break;
 #else
         team.wait();
-        state[ACTIVE_TILES] = relaxed_load(&args.state[ACTIVE_TILES]);
+        state[ACTIVE_TILES] = relaxed_load(&args.arrays.state[ACTIVE_TILES]);
         state[IS_DONE] = state[ACTIVE_TILES] == 0;
-        state[ACTIVE_HERE] = relaxed_load(&args.state[ACTIVE_HERE]);
-        if (state[ACTIVE_HERE] == 0 || args.rounds == 0 || work > args.work_of_launch) break;
+        state[ACTIVE_HERE] = relaxed_load(&args.arrays.state[ACTIVE_HERE]);
+        if (state[ACTIVE_HERE] == 0 || args.turns.rounds == 0 || work > args.work_of_launch) break;
         work += 1 + solver.discharge_all(workers, state);
         if (!args.repeats) break;
 #endif
@@ -498,12 +500,13 @@ KERNEL(push_relabel_tiles, Arguments) {
     team.wait();
     team.leave();
 #endif
-    if (solver.failed) relaxed_store(&args.state[FAILED], u64{1});
+    if (solver.failed) relaxed_store(&args.arrays.state[FAILED], u64{1});
     const u64 counted[] = {sum_of_warp(solver.counted.pushes), solver.counted.searches, solver.counted.visits,
                            solver.counted.waves};
+    const Word words[] = {PUSHES, SEARCHES, VISITS, WAVES};
     for (u32 i = 0; i < 4; ++i)
-        if (lane_id() == 0 && counted[i] != 0) relaxed_fetch_add(&args.state[STATE_WORDS + i], counted[i]);
+        if (lane_id() == 0 && counted[i] != 0) relaxed_fetch_add(&args.arrays.state[words[i]], counted[i]);
     if (team.is_first())
         for (u32 i = 0; i < STATE_WORDS; ++i)
-            if (i != FAILED && i != ACTIVE_TILES && i != ACTIVE_HERE && i != FARTHEST) args.state[i] = state[i];
+            if (i != FAILED && i != ACTIVE_TILES && i != ACTIVE_HERE && i != FARTHEST) args.arrays.state[i] = state[i];
 }

@@ -6,24 +6,20 @@ from collections.abc import Callable
 from enum import IntEnum
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ...arrays import AnyArray
 from ...cuda.runtime import Device
+from ...cuda.structs import U32, U64
 from ...errors import SolverError
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .tiling import LISTS, WARP, Tiling
+from .tiling import LISTS, WARP, Axes, Excess, Residual, Tiling
 
 SOURCE = Path(__file__).with_name("cuda_tiled.cu")
 BORDERS = Path(__file__).with_name("borders.cu")
-#: Words of the kernel's state; of the state, the counts and the news of parts; and the position of the news.
-STATE_WORDS, STATUS_WORDS, NEWS = 13, 18, 17
-IS_DONE, ACTIVE_TILES, NUM_RELABELS, SEARCH_ROUNDS, PHASES, NANOSECONDS = range(6)
-IS_SEARCHING, FAILED, LAST_SEARCH, ACTIVE_HERE = 6, 8, 10, 11
-NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
 #: Number of counters, and words per counter: two for each list and four of the search queue, each in its own
 #: line of memory. The last one is the number of tiles that changes of labels have crossed in a search.
 COUNTERS, COUNTER_WORDS = 2 * LISTS + 4, 32
@@ -35,107 +31,140 @@ WORK_OF_LAUNCH, NANOSECONDS_OF_LAUNCH = 2**18, 25_000_000
 #: The same for a launch on several GPUs: it ends after this time, in a search or after a turn of discharges.
 NANOSECONDS_TOGETHER = 400_000_000
 #: Most parts that run the kernel together, and words of each for the others: see devices.cuh.
-MOST_PARTS, TEAM_WORDS = 16, 35 * 16
+MOST_DEVICES, TEAM_WORDS = 16, 35 * 16
 #: More global relabels than any grid needs; reaching it is an error.
 MOST_RELABELS = 10_000_000
+
+
+#: Words of the kernel's state, then of its counts, then of the news of parts.
+Word = IntEnum(
+    "Word",
+    "IS_DONE ACTIVE_TILES RELABELS SEARCH_ROUNDS PHASES NANOSECONDS IS_SEARCHING ROUND FAILED BROADCAST "
+    "LAST_SEARCH ACTIVE_HERE FARTHEST PUSHES SEARCHES VISITS WAVES NEWS",
+    start=0,
+)
 
 
 class TileArrays(NamedTuple):
     """Arrays on the GPU for all tiles, also for those whose capacities stay on the host."""
 
-    faces_z: AnyArray
-    faces_y: AnyArray
-    faces_x: AnyArray
-    words: AnyArray
-    stamps: AnyArray
-    lists: AnyArray
-    notices: AnyArray
-    slots: AnyArray
-    counters: AnyArray
-    arrivals: AnyArray
-    status: AnyArray
+    faces_z: U32  #: labels: see tile_faces.cuh
+    faces_y: U32
+    faces_x: U32
+    words: U32
+    stamps: U32  #: the last list that a tile was appended to
+    lists: U32
+    notices: U32  #: number of changes next to a tile that no search has read: see tile_lists.cuh
+    slots: U64
+    counters: U32
+    arrivals: U32
+    state: U64  #: see `Word`
+
+
+class Turns(NamedTuple):
+    """Limits on waves and rounds: see :class:`.cuda_tiled.TiledOptions`."""
+
+    waves: int
+    rounds: int
+    rounds_percent: int
+
+
+class Stage(IntEnum):
+    """The stages of a global relabel that a launch begins with.
+
+    ALONE_ONLY searches each tile without its neighbours. ALL_BUT_ALONE searches each tile given the labels
+    around it, then those next to changes; ALL_STAGES does both. A search that goes on searches tiles with
+    notices only.
+    """
+
+    NO_STAGE = 0
+    ALL_STAGES = 1
+    ALONE_ONLY = 2
+    ALL_BUT_ALONE = 3
 
 
 class Beyond(NamedTuple):
-    """``Beyond`` in the ``.cu`` files: the part of a grid beyond a border; by default there is none."""
+    """The part of a grid beyond a border, on another device; by default there is none."""
 
-    tiles: int = 0
-    pixels: int = 0
+    tiles: int = 0  #: what to add to the number of a tile here to get its number there, modulo 2**64
+    pixels: int = 0  #: the same for pixels
     num_tiles: int = 0
     direction_stride: int = 0
-    residual: AnyArray | int = 0
-    terminal: AnyArray | int = 0
-    words: AnyArray | int = 0
-    stamps: AnyArray | int = 0
-    lists: AnyArray | int = 0
-    notices: AnyArray | int = 0
-    slots: AnyArray | int = 0
+    residual: Residual = 0
+    terminal: Excess = 0
+    words: U32 = 0
+    stamps: U32 = 0
+    lists: U32 = 0
+    notices: U32 = 0
+    slots: U64 = 0
     num_slots: int = 0
-    counters: AnyArray | int = 0
-    num_labels: int = 0
-    labels: AnyArray | int = 0
-    copies: AnyArray | int = 0
+    counters: U32 = 0
+    num_labels: int = 0  #: of the pixels here at the border
+    labels: U32 = 0  #: their own place
+    copies: U32 = 0  #: and that of the copy there
+
+
+class Devices(NamedTuple):
+    """Devices that run a kernel at the same time; by default none."""
+
+    num_devices: int = 0
+    number: int = 0  #: of this device
+    words: Annotated[tuple[AnyArray, ...], "u64*[MOST_DEVICES]"] = (0,) * MOST_DEVICES  #: see `DevicesTeam`
 
 
 class Joined(NamedTuple):
     """The other parts of a grid, as a part sees them when all run the kernel together; by default none."""
 
-    parity: int = 0  #: of the number of the part's first layer in the whole grid
+    parity: int = 0  #: of the first layer of tiles in the whole grid, so that all parts agree on colors
     before: Beyond = Beyond()
     after: Beyond = Beyond()
-    #: all parts, and which of them this one is
-    num_parts: int = 0
-    number: int = 0
-    #: for each part, and then up to MOST_PARTS zeros: see ``DevicesTeam`` in devices.cuh
-    words: tuple[AnyArray | int, ...] = (0,) * MOST_PARTS
-    #: the counters of each part, and zeros
-    counters: tuple[AnyArray | int, ...] = (0,) * MOST_PARTS
+    devices: Devices = Devices()
+    counters_of: Annotated[tuple[AnyArray, ...], "u32*[MOST_DEVICES]"] = (0,) * MOST_DEVICES
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` files."""
+    """Arguments of "push_relabel_tiles"."""
 
-    tiles: tuple[int, int, int]
-    first_tile: int
+    tiles: Axes
+    first_tile: int  #: the tiles that may be discharged
     end_tile: int
-    first_searched: int
+    first_searched: int  #: the tiles that are searched; the labels of the others stay as they are
     end_searched: int
-    first_pixel: int
+    first_pixel: int  #: whose capacities are on the device
     direction_stride: int
-    residual: AnyArray
-    terminal: AnyArray
+    residual: Residual
+    terminal: Excess  #: excess where positive, minus the capacity left to the sink where negative
     arrays: TileArrays
-    waves: int
-    rounds: tuple[int, int]
-    searches: int
-    repeats: int
+    turns: Turns
+    searches: int  #: a `Stage`
+    repeats: bool  #: whether a launch goes on after discharges
     work_of_launch: int
     nanoseconds_of_launch: int
     num_slots: int
-    dischargers: int
+    dischargers: int  #: warps of a block with room for a tile's capacities
     joined: Joined
 
 
 class PrepareArguments(NamedTuple):
-    """``PrepareArguments`` in ``borders.cu``."""
+    """Arguments of "prepare_launch"."""
 
-    slots: AnyArray
+    slots: U64  #: of the search queue
     num_slots: int
-    notices: AnyArray
+    notices: U32
     num_notices: int
-    counters: AnyArray
+    counters: U32
     num_counters: int
-    arrivals: AnyArray
-    news: AnyArray
-    is_searching: AnyArray
-    searches_further: int
+    arrivals: U32
+    news: U64  #: is set where the search has work
+    is_searching: U64  #: whether the last search ended early
+    searches_further: bool  #: whether the next one goes on
 
 
 def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
     """Return the arrays of the kernels, without capacities and excess: pieces of one allocation."""
     n = tiling.num_tiles
     zeros = {
-        "status": 2 * STATUS_WORDS,
+        "state": 2 * len(Word),
         "counters": COUNTERS * COUNTER_WORDS,
         "arrivals": 2,
         "stamps": n,
@@ -155,28 +184,7 @@ def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
     slots = pieces["slots"].view(np.uint64)
     slots.fill(EMPTY)
     memory[ends["slots"] : ends["notices"]].fill(0)
-    return TileArrays(**pieces | {"slots": slots, "status": pieces["status"].view(np.uint64)})
-
-
-class Turns(NamedTuple):
-    """Limits on waves and rounds: see :class:`.cuda_tiled.TiledOptions`."""
-
-    waves: int
-    rounds: int
-    rounds_percent: int
-
-
-class Stages(IntEnum):
-    """The stages of a global relabel that a launch begins with.
-
-    ALONE searches each tile without its neighbours. ALL_BUT_ALONE searches each tile given the labels around
-    it, then those next to changes; ALL does both. A search that goes on searches tiles with notices only.
-    """
-
-    NONE = 0
-    ALL = 1
-    ALONE = 2
-    ALL_BUT_ALONE = 3
+    return TileArrays(**pieces | {"slots": slots, "state": pieces["state"].view(np.uint64)})
 
 
 class Launcher:
@@ -186,7 +194,7 @@ class Launcher:
         self, device: Device, tiling: Tiling, arrays: TileArrays, turns: Turns, control: Control
     ) -> None:
         self.device, self.tiling, self.arrays, self.control = device, tiling, arrays, control
-        self.turns = turns
+        self.turns, self._no_turns = turns, turns._replace(rounds=0, rounds_percent=0)
         self.searched = 0, tiling.num_tiles  # the tiles that are searched; the labels of others are given
         self.joined: Joined | None = None  # with others, if they run the kernel together
         self.is_searching = False  # whether the last launch ended within a search
@@ -208,7 +216,7 @@ class Launcher:
         while True:
             self._resume_search()
             state = self._launch(window, residual, terminal, discharges)
-            self.is_searching = bool(state[IS_SEARCHING])
+            self.is_searching = bool(state[Word.IS_SEARCHING])
             if not self.is_searching or self.control.stopped or self.leaves(state):
                 return state
 
@@ -221,12 +229,12 @@ class Launcher:
     def prepare_together(self, residual: AnyArray, terminal: AnyArray) -> Callable[[], None]:
         """Return a function that begins to solve together with other parts; it does not wait."""
         self._resume_search()
-        rounds = (self.turns.rounds, self.turns.rounds_percent)
-        return self._bound_launch((0, self.tiling.num_tiles, 0), residual, terminal, Stages.ALL, rounds)
+        whole = (0, self.tiling.num_tiles, 0)
+        return self._bound_launch(whole, residual, terminal, Stage.ALL_STAGES, self.turns)
 
     def leaves(self, state: AnyArray) -> bool:
         """Return whether global relabels have taken so long that the rest is left to the CPU."""
-        return bool(0 < self.leave_after <= int(state[NANOSECONDS]))
+        return bool(0 < self.leave_after <= int(state[Word.NANOSECONDS]))
 
     def prepare_search(self, *, further: bool) -> None:
         """Prepare a search, or one that goes on from the tiles that get notices.
@@ -237,9 +245,9 @@ class Launcher:
         notices = 0 if further else arrays.notices.size
         self._prepare(arrays.slots.size, notices, arrays.counters.size - COUNTER_WORDS, further)
 
-    def search(self, residual: AnyArray, terminal: AnyArray, stages: Stages) -> None:
+    def search(self, residual: AnyArray, terminal: AnyArray, stages: Stage) -> None:
         """Begin a search that was prepared; do not wait."""
-        self._bound_launch((0, 0, 0), residual, terminal, stages, (0, 0))()
+        self._bound_launch((0, 0, 0), residual, terminal, stages, self._no_turns)()
 
     def discharge(
         self,
@@ -250,7 +258,8 @@ class Launcher:
     ) -> None:
         """Begin to discharge tiles for some rounds; do not wait."""
         self._prepare(0, 0, self.arrays.counters.size, False)
-        self._bound_launch(window, residual, terminal, Stages.NONE, (rounds, 0))()
+        turns = self.turns._replace(rounds=rounds, rounds_percent=0)
+        self._bound_launch(window, residual, terminal, Stage.NO_STAGE, turns)()
 
     def _prepare(self, slots: int, notices: int, counters: int, further: bool) -> None:
         key = (slots, notices, counters, further)
@@ -262,16 +271,16 @@ class Launcher:
         """Return the function that launches "prepare_launch"."""
         arrays = self.arrays
         arguments = PrepareArguments(
-            arrays.slots,
-            slots,
-            arrays.notices,
-            notices,
-            arrays.counters,
-            counters,
-            arrays.arrivals,
-            arrays.status[NEWS:],
-            arrays.status[IS_SEARCHING:],
-            int(further),
+            slots=arrays.slots,
+            num_slots=slots,
+            notices=arrays.notices,
+            num_notices=notices,
+            counters=arrays.counters,
+            num_counters=counters,
+            arrivals=arrays.arrivals,
+            news=arrays.state[Word.NEWS :],
+            is_searching=arrays.state[Word.IS_SEARCHING :],
+            searches_further=further,
         )
         num_items = max(slots, notices, counters, 2)
         constants = self.tiling.constants
@@ -282,8 +291,8 @@ class Launcher:
     ) -> AnyArray:
         """Launch the kernel with a search first, and wait for its state."""
         self.arrays.arrivals.fill(0)
-        rounds = (self.turns.rounds, self.turns.rounds_percent) if discharges else (0, 0)
-        self._bound_launch(window, residual, terminal, Stages.ALL, rounds)()
+        turns = self.turns if discharges else self._no_turns
+        self._bound_launch(window, residual, terminal, Stage.ALL_STAGES, turns)()
         return self.read_state()
 
     def _bound_launch(
@@ -291,13 +300,13 @@ class Launcher:
         window: tuple[int, int, int],
         residual: AnyArray,
         terminal: AnyArray,
-        stages: Stages,
-        rounds: tuple[int, int],
+        stages: Stage,
+        turns: Turns,
     ) -> Callable[[], None]:
         """Return the function that launches the kernel."""
-        key = (window, stages, rounds)
+        key = (window, stages, turns)
         if key not in self._bound:
-            self._bound[key] = self._bind(window, residual, terminal, stages, rounds)
+            self._bound[key] = self._bind(window, residual, terminal, stages, turns)
         return self._bound[key]
 
     def _bind(
@@ -305,30 +314,30 @@ class Launcher:
         window: tuple[int, int, int],
         residual: AnyArray,
         terminal: AnyArray,
-        stages: Stages,
-        rounds: tuple[int, int],
+        stages: Stage,
+        turns: Turns,
     ) -> Callable[[], None]:
         """Make the function that launches the kernel."""
         first_tile, end_tile, first_pixel = window
         arguments = Arguments(
-            self.tiling.tiles,
-            first_tile,
-            end_tile,
-            *self.searched,
-            first_pixel,
-            terminal.size,
-            residual,
-            terminal,
-            self.arrays,
-            self.turns.waves,
-            rounds,
-            int(stages),
-            int(stages != Stages.NONE),
-            WORK_OF_LAUNCH,
-            NANOSECONDS_OF_LAUNCH if self.joined is None else NANOSECONDS_TOGETHER,
-            self.arrays.slots.size,
-            self.dischargers,
-            self.joined or Joined(),
+            tiles=self.tiling.tiles,
+            first_tile=first_tile,
+            end_tile=end_tile,
+            first_searched=self.searched[0],
+            end_searched=self.searched[1],
+            first_pixel=first_pixel,
+            direction_stride=terminal.size,
+            residual=residual,
+            terminal=terminal,
+            arrays=self.arrays,
+            turns=turns,
+            searches=stages,
+            repeats=stages != Stage.NO_STAGE,
+            work_of_launch=WORK_OF_LAUNCH,
+            nanoseconds_of_launch=NANOSECONDS_OF_LAUNCH if self.joined is None else NANOSECONDS_TOGETHER,
+            num_slots=self.arrays.slots.size,
+            dischargers=self.dischargers,
+            joined=self.joined or Joined(),
         )
         across = () if self.joined is None else (("ACROSS_DEVICES", 1),)
         return self.device.bind(
@@ -347,12 +356,12 @@ class Launcher:
 
         SolverError: the kernel gave up, which is an error of it.
         """
-        state = self.device.to_host(self.arrays.status)
-        counts = state[STATE_WORDS:NEWS]
-        if state[FAILED] or state[NUM_RELABELS] > MOST_RELABELS:
+        state = self.device.to_host(self.arrays.state)
+        counts = state[Word.PUSHES : Word.NEWS]
+        if state[Word.FAILED] or state[Word.RELABELS] > MOST_RELABELS:
             raise SolverError(f"cuda-tiled gave up: state {state.tolist()}, counts {counts.tolist()}")
-        self.control.counts[[PUSHES, RELABELS, ARC_SCANS]] = counts[[NUM_PUSHES, NUM_SEARCHES, NUM_VISITS]]
-        self.control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[NUM_RELABELS, NANOSECONDS]]
-        if not state[IS_SEARCHING]:
-            self.control.progress[0] = state[ACTIVE_TILES]
+        self.control.counts[[PUSHES, RELABELS, ARC_SCANS]] = state[[Word.PUSHES, Word.SEARCHES, Word.VISITS]]
+        self.control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[Word.RELABELS, Word.NANOSECONDS]]
+        if not state[Word.IS_SEARCHING]:
+            self.control.progress[0] = state[Word.ACTIVE_TILES]
         return state

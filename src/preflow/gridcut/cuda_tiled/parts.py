@@ -42,27 +42,28 @@ import numpy as np
 
 from ...arrays import AnyArray, Array
 from ...cuda.runtime import Device
+from ...cuda.structs import U32, U64, ConstU32
 from ...graph.integer_grid import IntegerGrid
 from ...solving.run import Control
 from .launches import (
-    ACTIVE_TILES,
     BORDERS,
-    IS_SEARCHING,
-    LAST_SEARCH,
-    MOST_PARTS,
-    NEWS,
-    NUM_RELABELS,
+    MOST_DEVICES,
     TEAM_WORDS,
     Beyond,
+    Devices,
     Joined,
     Launcher,
-    Stages,
+    Stage,
     Turns,
+    Word,
     make_arrays,
 )
 from .slabs import Window, has_work, host_state
 from .tiling import (
+    Axes,
+    Excess,
     MarkArguments,
+    Residual,
     Tiling,
     fill_tiles,
     mark_tiles,
@@ -103,29 +104,29 @@ class Sent(NamedTuple):
 
 
 class TakeArguments(NamedTuple):
-    """``TakeArguments`` in ``borders.cu``."""
+    """Arguments of "take_labels"."""
 
-    tiles: tuple[int, int]
-    size: int
-    came: AnyArray
-    beyond: AnyArray
-    first_tile: int
-    notices: AnyArray
-    news: AnyArray
-    notifies: int
+    tiles: Axes
+    size: int  #: labels that have come
+    came: ConstU32
+    beyond: U32  #: the labels beyond the border
+    first_tile: int  #: of the part's layer at the border
+    notices: U32
+    news: U64  #: is set where labels have changed
+    notifies: bool  #: whether tiles next to changed labels get notices
 
 
 class SendArguments(NamedTuple):
-    """``SendArguments`` in ``borders.cu``."""
+    """Arguments of "send_flow"."""
 
-    residual: AnyArray
+    residual: Residual
     direction_stride: int
-    terminal: AnyArray
-    first: int
+    terminal: Excess
+    first: int  #: of the pixels beyond the border
     size: int
-    directions: int
-    sent_residual: AnyArray
-    sent_excess: AnyArray
+    directions: int  #: bits of the directions back over the border
+    sent_residual: Residual
+    sent_excess: Excess
 
 
 class Place(NamedTuple):
@@ -258,14 +259,16 @@ class Part:
         return begin * of_layer, end * of_layer
 
     def _marked(self, begin: int, end: int) -> MarkArguments:
+        first, last = self._tiles(begin, end)
         return MarkArguments(
-            self.tiling.tiles,
-            *self._tiles(begin, end),
-            self._begin * self._layer,
-            self._terminal.size,
-            self._residual,
-            self._terminal,
-            self._arrays.words,
+            tiles=self.tiling.tiles,
+            first_tile=first,
+            end_tile=last,
+            first_pixel=self._begin * self._layer,
+            direction_stride=self._terminal.size,
+            residual=self._residual,
+            terminal=self._terminal,
+            words=self._arrays.words,
         )
 
     def _mark(self, begin: int, end: int) -> None:
@@ -279,7 +282,7 @@ class Part:
 
     # Steps.
 
-    def take(self, stages: Stages = Stages.NONE, *, further: bool = False) -> None:
+    def take(self, stages: Stage = Stage.NO_STAGE, *, further: bool = False) -> None:
         """Begin a step: take the flow and the labels that the neighbours sent in the last one.
 
         `stages` are those of the search that comes next. With the first stage the labels beyond the borders
@@ -296,7 +299,7 @@ class Part:
             inbox = self._inboxes[side]
             if neighbour._sent[last].flow[1 - side]:
                 self._receive(side, inbox.flow[last])
-            if stages == Stages.ALONE:
+            if stages == Stage.ALONE_ONLY:
                 self._labels_beyond(side).fill(NONE)
             elif self._steps:
                 self._take_labels(side, inbox.labels[last], further)
@@ -313,7 +316,7 @@ class Part:
         self._has_sent = (False, False)
         self._steps += 1
 
-    def search(self, stages: Stages) -> None:
+    def search(self, stages: Stage) -> None:
         """Search the part; no flow leaves."""
         self._launcher.search(self._residual, self._terminal, stages)
 
@@ -342,27 +345,27 @@ class Part:
     @property
     def num_relabels(self) -> int:
         """Number of complete global relabels."""
-        return int(self._state[NUM_RELABELS])
+        return int(self._state[Word.RELABELS])
 
     @property
     def had_news(self) -> bool:
         """Whether the last step of a search had work: new labels beyond a border, or an unfinished search."""
-        return bool(self._state[NEWS])
+        return bool(self._state[Word.NEWS])
 
     @property
     def num_active(self) -> int:
         """Number of tiles that had excess which can reach the sink, when the last launch began."""
-        return int(self._state[ACTIVE_TILES])
+        return int(self._state[Word.ACTIVE_TILES])
 
     @property
     def is_searching(self) -> bool:
         """Whether the last step of the search ended early."""
-        return bool(self._state[IS_SEARCHING])
+        return bool(self._state[Word.IS_SEARCHING])
 
     @property
     def hops(self) -> int:
         """Number of tiles that a change of labels crossed in the last search."""
-        return int(self._state[LAST_SEARCH])
+        return int(self._state[Word.LAST_SEARCH])
 
     # Together with the other parts.
 
@@ -373,19 +376,19 @@ class Part:
 
     def join(self, number: int, parts: Sequence[Part]) -> None:
         """Make the part one of several that run the kernel together; all capacities are on GPUs."""
-        none = (0,) * (MOST_PARTS - len(parts))
+        none = (0,) * (MOST_DEVICES - len(parts))
         before, after = (
             self._beyond_border(side, self._neighbours[side]) if side in self._neighbours else Beyond()
             for side in SIDES
         )
         self._launcher.joined = Joined(
-            self.place.parity,
-            before,
-            after,
-            len(parts),
-            number,
-            (*(part.team_words for part in parts), *none),
-            (*(part._arrays.counters for part in parts), *none),
+            parity=self.place.parity,
+            before=before,
+            after=after,
+            devices=Devices(
+                num_devices=len(parts), number=number, words=(*(part.team_words for part in parts), *none)
+            ),
+            counters_of=(*(part._arrays.counters for part in parts), *none),
         )
 
     def _beyond_border(self, side: int, other: Part) -> Beyond:
@@ -394,22 +397,22 @@ class Part:
         there = other.place.first if side == AFTER else other.place.end
         arrays, labels = other._arrays, self._labels(side)
         return Beyond(
-            (there - here) * (self.tiling.num_tiles // self.tiling.layers),
-            (there - here) * self._layer,
-            other.tiling.num_tiles,
-            other._terminal.size,
-            other._residual,
-            other._terminal,
-            arrays.words,
-            arrays.stamps,
-            arrays.lists,
-            arrays.notices,
-            arrays.slots,
-            arrays.slots.size,
-            arrays.counters,
-            labels.size,
-            labels,
-            other._labels_beyond(1 - side),
+            tiles=(there - here) * (self.tiling.num_tiles // self.tiling.layers),
+            pixels=(there - here) * self._layer,
+            num_tiles=other.tiling.num_tiles,
+            direction_stride=other._terminal.size,
+            residual=other._residual,
+            terminal=other._terminal,
+            words=arrays.words,
+            stamps=arrays.stamps,
+            lists=arrays.lists,
+            notices=arrays.notices,
+            slots=arrays.slots,
+            num_slots=arrays.slots.size,
+            counters=arrays.counters,
+            num_labels=labels.size,
+            labels=labels,
+            copies=other._labels_beyond(1 - side),
         )
 
     def prepare_together(self) -> Callable[[], None]:
@@ -443,14 +446,14 @@ class Part:
         tiling = self.tiling
         layer = self.place.first if side == BEFORE else self.place.end - 1
         arguments = TakeArguments(
-            (tiling.tiles[1], tiling.tiles[2]),
-            labels.size,
-            labels,
-            self._labels_beyond(side),
-            self._tiles(layer, layer)[0],
-            self._arrays.notices,
-            self._arrays.status[NEWS:],
-            int(further),
+            tiles=tiling.tiles,
+            size=labels.size,
+            came=labels,
+            beyond=self._labels_beyond(side),
+            first_tile=self._tiles(layer, layer)[0],
+            notices=self._arrays.notices,
+            news=self._arrays.state[Word.NEWS :],
+            notifies=further,
         )
         return self.device.bind_sharing(BORDERS, "take_labels", labels.size, arguments, tiling.constants)
 
@@ -483,14 +486,14 @@ class Part:
         size, flow = self._reach * self._plane, self._outboxes[side]
         begin = self.place.first * self._layer - size if side == BEFORE else self.place.end * self._layer
         arguments = SendArguments(
-            self._residual,
-            self._terminal.size,
-            self._terminal,
-            begin - self._begin * self._layer,
-            size,
-            sum(1 << d for d in self._directions(1 - side)),
-            flow.residual,
-            flow.excess,
+            residual=self._residual,
+            direction_stride=self._terminal.size,
+            terminal=self._terminal,
+            first=begin - self._begin * self._layer,
+            size=size,
+            directions=sum(1 << d for d in self._directions(1 - side)),
+            sent_residual=flow.residual,
+            sent_excess=flow.excess,
         )
         return self.device.bind_sharing(BORDERS, "send_flow", size, arguments, self.tiling.constants)
 

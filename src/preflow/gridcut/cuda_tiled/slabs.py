@@ -28,7 +28,7 @@ from ...graph.integer_grid import IntegerGrid
 from ...graph.placement import require_memory
 from ...solving.run import Control
 from ..solution import GridFlow, GridSolution, initial_state
-from .launches import ACTIVE_HERE, IS_DONE, Launcher, Turns, make_arrays
+from .launches import Launcher, Turns, Word, make_arrays
 from .tiling import MarkArguments, Tiling, mark_tiles, write_sides
 
 
@@ -101,21 +101,23 @@ def solve_in_slabs(
     for begin in range(0, tiling.layers, layers):
         end = min(begin + layers, tiling.layers)
         window.copy_to_gpu(begin, end)
+        first, last = window.tiles(begin, end)
         tiles = MarkArguments(
-            tiling.tiles,
-            *window.tiles(begin, end),
-            window.first_pixel(begin),
-            window.terminal.size,
-            window.residual,
-            window.terminal,
-            arrays.words,
+            tiles=tiling.tiles,
+            first_tile=first,
+            end_tile=last,
+            first_pixel=window.first_pixel(begin),
+            direction_stride=window.terminal.size,
+            residual=window.residual,
+            terminal=window.terminal,
+            words=arrays.words,
         )
         mark_tiles(device, tiling, tiles)
     launcher = Launcher(device, tiling, arrays, turns, control)
     thickness = layers if layers == tiling.layers else layers - 2
     while True:
         found = launcher.launch((0, 0, 0), window.residual, window.terminal, discharges=False)
-        if found[IS_DONE] or control.stopped:
+        if found[Word.IS_DONE] or control.stopped:
             break
         for begin in range(0, tiling.layers, thickness):
             end = min(begin + thickness, tiling.layers)
@@ -124,7 +126,7 @@ def solve_in_slabs(
     padded = (*tiling.padded,)
     return GridSolution(
         device.to_host(write_sides(device, tiling, arrays.words)),
-        bool(found[IS_DONE]),
+        bool(found[Word.IS_DONE]),
         tiling.image(state.residual.reshape(tiling.directions, *padded)),
         tiling.image(state.terminal.reshape(padded)),
     )
@@ -136,7 +138,7 @@ def _discharge_slab(launcher: Launcher, window: Window, begin: int, end: int) ->
     window.copy_to_gpu(first, last)
     place = (*window.tiles(begin, end), window.first_pixel(first))
     while not launcher.control.stopped:
-        if not launcher.launch(place, window.residual, window.terminal, discharges=True)[ACTIVE_HERE]:
+        if not launcher.launch(place, window.residual, window.terminal, discharges=True)[Word.ACTIVE_HERE]:
             break
     window.copy_to_host(first, last)
 

@@ -19,7 +19,7 @@ struct Face {
 
     __device__ Face(const Arguments& args, const Shape& shape, const Tile& tile)
         : line(static_cast<int>(shape.tiles_x) * X), plane(line * static_cast<int>(shape.tiles_y) * Y),
-          first((AXIS == 0 ? args.faces_z : AXIS == 1 ? args.faces_y : args.faces_x) +
+          first((AXIS == 0 ? args.arrays.faces_z : AXIS == 1 ? args.arrays.faces_y : args.arrays.faces_x) +
                 static_cast<i64>(tile.z * Z) * plane + static_cast<int>(tile.y * Y) * line +
                 static_cast<int>(tile.x * X)) {}
 
@@ -91,8 +91,8 @@ struct Faces {
     __device__ __forceinline__ void store(u32* at, u32 label) const {
         relaxed_store(at, label);
         if (!ACROSS) return;
-        store_copy(args.before, at, label);
-        store_copy(args.after, at, label);
+        store_copy(args.joined.before, at, label);
+        store_copy(args.joined.after, at, label);
     }
     // Returns a label of a pixel of an outer row.
     __device__ __forceinline__ u32* own(u32 row, u32 column) const {

@@ -1,10 +1,13 @@
 // The tiles that have work: lists for discharges, a queue for searches.
 #include "tile_state.cuh"
 
-constexpr u32 NUM_LISTS = 3 * MOST_COLORS;
+#include "tiling.py: LISTS"
+#include "launches.py: COUNTERS, COUNTER_WORDS, EMPTY"
+static_assert(LISTS == 3 * MOST_COLORS, "each color has three lists");
 // Counters, each in its own line of memory: the sizes of the lists; how many of its tiles warps have taken; and four of
 // the queue.
-constexpr u32 FIRST_TAKEN = NUM_LISTS, FIRST_OF_QUEUE = 2 * NUM_LISTS, COUNTERS = FIRST_OF_QUEUE + 4, COUNTER_WORDS = 32;
+constexpr u32 FIRST_TAKEN = LISTS, FIRST_OF_QUEUE = 2 * LISTS;
+static_assert(COUNTERS == FIRST_OF_QUEUE + 4, "there are as many counters as are used");
 
 __device__ __forceinline__ u32* counter(u32* counters, u32 number) { return &counters[number * COUNTER_WORDS]; }
 
@@ -17,7 +20,7 @@ struct TileLists {
     u64 num_tiles;
 
     __device__ TileLists(const Arguments& args, u32 num_tiles)
-        : counters(args.counters), lists(args.lists), stamps(args.stamps), num_tiles(num_tiles) {}
+        : counters(args.arrays.counters), lists(args.arrays.lists), stamps(args.arrays.stamps), num_tiles(num_tiles) {}
     // Those of another part, with its numbers of tiles.
     __device__ explicit TileLists(const Beyond& part)
         : counters(part.counters), lists(part.lists), stamps(part.stamps), num_tiles(part.num_tiles) {}
@@ -57,7 +60,6 @@ struct TileLists {
 // or with a warp, once. A warp draws a number and waits for the tile with that number. All lanes of a warp call the
 // functions together, except those for one lane.
 struct SearchQueue {
-    static constexpr u64 EMPTY = ~u64{0};
     static constexpr u32 POLLS = 8;  // polls of a slot between two checks whether all tiles are done
     static constexpr u32 MOST_POLLS = 1u << 20;  // polls of a slot that is about to become empty
 
@@ -72,7 +74,7 @@ struct SearchQueue {
     u32 num_slots;
 
     __device__ explicit SearchQueue(const Arguments& args)
-        : args(args), counters(args.counters), notices(args.notices), slots(args.slots),
+        : args(args), counters(args.arrays.counters), notices(args.arrays.notices), slots(args.arrays.slots),
           num_slots(static_cast<u32>(args.num_slots)) {}
     // That of another part, with its numbers of tiles.
     __device__ SearchQueue(const Arguments& args, const Beyond& part)
@@ -91,8 +93,11 @@ struct SearchQueue {
         if (relaxed_load(appended(counters)) != before) return false;
         if (!ACROSS) return true;
         u32 left = 0;
-        for (u32 part = 0; part < args.devices.count; ++part) left -= acquire_load(finished(args.counters_of[part]));
-        for (u32 part = 0; part < args.devices.count; ++part) left += relaxed_load(appended(args.counters_of[part]));
+        const Joined& joined = args.joined;
+        for (u32 part = 0; part < joined.devices.num_devices; ++part)
+            left -= acquire_load(finished(joined.counters_of[part]));
+        for (u32 part = 0; part < joined.devices.num_devices; ++part)
+            left += relaxed_load(appended(joined.counters_of[part]));
         return left == 0;
     }
     // Each lane may notify a tile that labels next to it have changed.

@@ -260,7 +260,7 @@ struct HandOver {
     __device__ __forceinline__ Head head_of(u64 pixel, u32 in_tile, u32 back) const {
         if (!ACROSS || args.is_searched(in_tile))
             return {&args.residual[back * args.direction_stride + pixel], &args.terminal[pixel],
-                    args.words + static_cast<u64>(in_tile) * KINDS * ROWS};
+                    args.arrays.words + static_cast<u64>(in_tile) * KINDS * ROWS};
         const Beyond& part = args.beyond(in_tile);
         pixel += part.pixels;
         return {&part.residual[back * part.direction_stride + pixel], &part.terminal[pixel],

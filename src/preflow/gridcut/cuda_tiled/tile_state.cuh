@@ -94,9 +94,6 @@ CONSTANT bool is_outer_row(u32 row) {
 // last search.
 constexpr u32 ROOT = DIRECTIONS, ACTIVE = DIRECTIONS + 1, REACHED = DIRECTIONS + 2, KINDS = DIRECTIONS + 3;
 
-// The stages of a global relabel that a launch begins with: see launches.py.
-constexpr u64 ALL_STAGES = 1, ALONE_ONLY = 2, ALL_BUT_ALONE = 3;
-
 // Whether several devices run the kernel at the same time, each on its part of the grid: see parts.py.
 #ifdef ACROSS_DEVICES
 constexpr bool ACROSS = true;
@@ -104,56 +101,13 @@ constexpr bool ACROSS = true;
 constexpr bool ACROSS = false;
 #endif
 
-// The part of the grid beyond a border, on another device.
-struct Beyond {
-    u64 tiles, pixels;  // what to add to the number of a tile or pixel here to get its number there, modulo 2**64
-    u64 num_tiles, direction_stride;
-    Residual* residual;
-    Excess* terminal;
-    u32* words;
-    u32* stamps;
-    u32* lists;
-    u32* notices;
-    u64* slots;
-    u64 num_slots;
-    u32* counters;
-    u64 num_labels;  // of the pixels here at the border: their own place, and that of the copy there
-    u32* labels;
-    u32* copies;
-};
+#include "launches.py: Stage, TileArrays, Turns, Beyond, Joined"
 
 struct Arguments {
-    u64 tiles_z, tiles_y, tiles_x;
-    u64 first_tile, end_tile;           // the tiles that may be discharged
-    u64 first_searched, end_searched;   // the tiles that are searched; the labels of the others stay as they are
-    u64 first_pixel, direction_stride;  // first pixel whose capacities are on the device; stride of directions
-    Residual* residual;
-    Excess* terminal;  // excess where positive, minus the capacity left to the sink where negative
-    u32* faces_z;  // labels: see tile_faces.cuh
-    u32* faces_y;
-    u32* faces_x;
-    u32* words;
-    u32* stamps;  // the last list that a tile was appended to
-    u32* lists;
-    u32* notices;  // number of changes next to a tile that no search has read: see tile_lists.cuh
-    u64* slots;
-    u32* counters;
-    u32* arrivals;
-    u64* state;  // then the counts
-    u64 waves, rounds, rounds_percent;
-    u64 searches, repeats;  // the stages of a global relabel at the begin; whether a launch goes on after discharges
-    u64 work_of_launch, nanoseconds_of_launch;
-    u64 num_slots;
-    u64 dischargers;  // warps of a block with room for a tile's capacities
-    // The rest is for parts on several devices.
-    u64 parity;  // of the first layer of tiles in the whole grid, so that all parts agree on colors
-    Beyond before, after;
-    Devices devices;
-    u32* counters_of[MOST_DEVICES];
-
+#include "launches.py: Arguments._fields"
     __device__ bool is_searched(u32 tile) const { return first_searched <= tile && tile < end_searched; }
     // Returns the part that searches a tile to which arcs lead, if this one does not.
-    __device__ const Beyond& beyond(u32 tile) const { return tile < first_searched ? before : after; }
+    __device__ const Beyond& beyond(u32 tile) const { return tile < first_searched ? joined.before : joined.after; }
 };
 
 // Sizes of the padded grid.
@@ -162,8 +116,8 @@ struct Shape {
     u32 line, plane;  // steps within a tile fit 31 bits
 
     __device__ explicit Shape(const Arguments& args)
-        : tiles_z(static_cast<u32>(args.tiles_z)), tiles_y(static_cast<u32>(args.tiles_y)),
-          tiles_x(static_cast<u32>(args.tiles_x)), line(tiles_x * WIDTH), plane(line * tiles_y * TILE_Y) {}
+        : tiles_z(static_cast<u32>(args.tiles[0])), tiles_y(static_cast<u32>(args.tiles[1])),
+          tiles_x(static_cast<u32>(args.tiles[2])), line(tiles_x * WIDTH), plane(line * tiles_y * TILE_Y) {}
 
     __device__ u32 num_tiles() const { return tiles_z * tiles_y * tiles_x; }
     __device__ int step(u32 d) const { return dz(d) * static_cast<int>(plane) + dy(d) * static_cast<int>(line) + dx(d); }
@@ -182,12 +136,12 @@ struct Tile {
     __device__ u32 offset(u32 row) const { return row / TILE_Y * plane + row % TILE_Y * line; }
     __device__ u64 pixel(u32 row) const { return first + offset(row); }
     __device__ u32 color(const Arguments& args) const {
-        const u32 parity = ACROSS ? static_cast<u32>(args.parity) : 0;
+        const u32 parity = ACROSS ? static_cast<u32>(args.joined.parity) : 0;
         const u32 in_z = TILE_Z > 1 ? z + parity : z, in_y = TILE_Z > 1 ? y : y + parity;
         return ALONG_AXES ? (in_z + in_y + x) & 1 : (REACH_Z > 0 ? (in_z & 1) * 4 : 0) + (in_y & 1) * 2 + (x & 1);
     }
     __device__ u32* words(const Arguments& args, u32 kind) const {
-        return args.words + (static_cast<u64>(index) * KINDS + kind) * ROWS;
+        return args.arrays.words + (static_cast<u64>(index) * KINDS + kind) * ROWS;
     }
     // Returns the index of a neighbouring tile, given its number.
     __device__ u32 neighbor(const Shape& shape, u32 number) const {

@@ -9,33 +9,7 @@
 
 #include "tile_state.cuh"
 
-// Tiles whose capacities and excess are on the device.
-struct MarkArguments {
-    u64 tiles_z, tiles_y, tiles_x;
-    u64 first_tile, end_tile;
-    u64 first_pixel, direction_stride;
-    Residual* residual;
-    Excess* terminal;
-    u32* words;
-};
-
-// Strides along the axes, in entries.
-struct Steps {
-    i64 z, y, x;
-};
-
-struct FillArguments {
-    MarkArguments tiles;
-    i64 depth, height, width;  // of the image, without padding
-    const SignedOf<SOURCE_BYTES>::Type* source;
-    Steps source_steps;
-    const SignedOf<SINK_BYTES>::Type* sink;
-    Steps sink_steps;
-    const SignedOf<NEIGHBOR_BYTES>::Type* neighbor;
-    i64 direction_step;
-    Steps neighbor_steps;
-    const Excess* flow;  // of the even directions, each of the shape of the image
-};
+#include "tiling.py: MarkArguments, FillArguments, ReceiveArguments, MeasureArguments, SidesArguments"
 
 // A pixel of the image.
 struct Pixel {
@@ -43,9 +17,9 @@ struct Pixel {
 
     __device__ Pixel to(u32 d) const { return {z + dz(d), y + dy(d), x + dx(d)}; }
     __device__ bool is_in(const FillArguments& args) const {
-        return 0 <= z && z < args.depth && 0 <= y && y < args.height && 0 <= x && x < args.width;
+        return 0 <= z && z < args.shape[0] && 0 <= y && y < args.shape[1] && 0 <= x && x < args.shape[2];
     }
-    __device__ i64 entry(const Steps& steps) const { return z * steps.z + y * steps.y + x * steps.x; }
+    __device__ i64 entry(const i64 (&steps)[3]) const { return z * steps[0] + y * steps[1] + x * steps[2]; }
 };
 
 // Returns the capacity of an arc between two pixels of the image, as given.
@@ -60,7 +34,7 @@ __device__ __forceinline__ Excess given_flow(const FillArguments& args, Pixel fr
     if (!HAS_FLOW) return 0;
     const u32 even = d & ~1u;
     const Pixel at = d % 2 ? from.to(d) : from;
-    const Excess flow = args.flow[((d / 2 * args.depth + at.z) * args.height + at.y) * args.width + at.x];
+    const Excess flow = args.flow[((d / 2 * args.shape[0] + at.z) * args.shape[1] + at.y) * args.shape[2] + at.x];
     const Excess most = given_capacity(args, at, even), least = -given_capacity(args, at.to(even), even + 1);
     const Excess within = flow > most ? most : flow < least ? least : flow;
     return d % 2 ? -within : within;
@@ -89,10 +63,10 @@ struct TileRow {
 
     __device__ TileRow(const MarkArguments& args, u64 number)
         : tile(args.first_tile + number / ROWS), row(static_cast<u32>(number % ROWS)),
-          pixel{static_cast<i64>(tile / args.tiles_x / args.tiles_y * TILE_Z + row / TILE_Y),
-                static_cast<i64>(tile / args.tiles_x % args.tiles_y * TILE_Y + row % TILE_Y),
-                static_cast<i64>(tile % args.tiles_x * WIDTH + lane_id())},
-          here((pixel.z * args.tiles_y * TILE_Y + pixel.y) * args.tiles_x * WIDTH + pixel.x - args.first_pixel) {}
+          pixel{static_cast<i64>(tile / args.tiles[2] / args.tiles[1] * TILE_Z + row / TILE_Y),
+                static_cast<i64>(tile / args.tiles[2] % args.tiles[1] * TILE_Y + row % TILE_Y),
+                static_cast<i64>(tile % args.tiles[2] * WIDTH + lane_id())},
+          here((pixel.z * args.tiles[1] * TILE_Y + pixel.y) * args.tiles[2] * WIDTH + pixel.x - args.first_pixel) {}
 };
 
 // Calls `visit` with each row of the tiles; the warps share the rows.
@@ -141,14 +115,6 @@ KERNEL(mark_tiles, MarkArguments) {
     });
 }
 
-struct ReceiveArguments {
-    MarkArguments tiles;
-    u64 first, size;           // the pixels that flow arrives at: whole planes, or rows of an image
-    u64 directions;            // bits of the directions whose residual capacities grow
-    const Residual* residual;  // by how much, direction by direction
-    const Excess* excess;
-};
-
 // Adds flow that has arrived from a grid on another device. What the last search reached stays as it is.
 KERNEL(receive_flow, ReceiveArguments) {
     for_each_row(args.tiles, [&](const TileRow& at) {
@@ -170,13 +136,6 @@ KERNEL(receive_flow, ReceiveArguments) {
     });
 }
 
-struct MeasureArguments {
-    MarkArguments tiles;
-    u64 tiles_of_layer, layers;
-    u64 reached_only;  // whether excess counts only where the last search was
-    i64* sums;         // for each layer: of deficits and of excess, in units of 2**32, and what is left of each
-};
-
 // Adds up the deficits and the excess of each layer of tiles.
 KERNEL(measure_layers, MeasureArguments) {
     const u64 warps = grid_threads() / WARP, num_tiles = args.tiles.end_tile - args.tiles.first_tile;
@@ -185,7 +144,7 @@ KERNEL(measure_layers, MeasureArguments) {
         const TileRow first(args.tiles, t * ROWS);
         const Excess* const terminal = args.tiles.terminal + first.here;
         const u32* const words = args.tiles.words + (first.tile * KINDS + REACHED) * ROWS;
-        const u64 line = args.tiles.tiles_x * WIDTH, plane = line * args.tiles.tiles_y * TILE_Y;
+        const u64 line = args.tiles.tiles[2] * WIDTH, plane = line * args.tiles.tiles[1] * TILE_Y;
 #pragma unroll 8
         for (u32 row = 0; row < ROWS; ++row) {
             const i64 here = terminal[row / TILE_Y * plane + row % TILE_Y * line];
@@ -203,19 +162,12 @@ KERNEL(measure_layers, MeasureArguments) {
     }
 }
 
-struct SidesArguments {
-    u64 tiles_z, tiles_y, tiles_x;
-    u64 depth, height, width;
-    const u32* words;
-    u8* sink_side;
-};
-
 // Writes the pixels of an image from which the sink can be reached.
 KERNEL(write_sides, SidesArguments) {
-    const u64 size = args.depth * args.height * args.width;
+    const u64 size = args.shape[0] * args.shape[1] * args.shape[2];
     for (u64 p = grid_thread(); p < size; p += grid_threads()) {
-        const u64 x = p % args.width, y = p / args.width % args.height, z = p / args.width / args.height;
-        const u64 tile = (z / TILE_Z * args.tiles_y + y / TILE_Y) * args.tiles_x + x / WIDTH;
+        const u64 x = p % args.shape[2], y = p / args.shape[2] % args.shape[1], z = p / args.shape[2] / args.shape[1];
+        const u64 tile = (z / TILE_Z * args.tiles[1] + y / TILE_Y) * args.tiles[2] + x / WIDTH;
         const u64 row = z % TILE_Z * TILE_Y + y % TILE_Y;
         args.sink_side[p] = args.words[(tile * KINDS + REACHED) * ROWS + row] >> x % WIDTH & 1;
     }

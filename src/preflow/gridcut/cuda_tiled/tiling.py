@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray, ArrayModule, DType
 from ...cuda.runtime import Device, Macros
+from ...cuda.structs import I64, U8, U32, ConstU32, Signed
 from ...errors import UnsuitableMethodError
 from ...graph.integer_grid import IntegerGrid
 from ..solution import GridFlow
@@ -55,6 +56,15 @@ LISTS = 3 * 8
 WORDS_LISTED = LISTS + 4
 #: Words per row beside those of the directions: ROOT, ACTIVE and REACHED.
 MORE_KINDS = 3
+
+
+#: Arrays of residual capacities and of excess, with the types that the macros say.
+Residual: TypeAlias = Annotated[AnyArray, "Residual*"]
+Excess: TypeAlias = Annotated[AnyArray, "Excess*"]
+ConstResidual: TypeAlias = Annotated[AnyArray, "const Residual*"]
+ConstExcess: TypeAlias = Annotated[AnyArray, "const Excess*"]
+#: A number for each axis: z, y and x.
+Axes: TypeAlias = Annotated[tuple[int, ...], "i64[3]"]
 
 
 @dataclass(frozen=True)
@@ -248,64 +258,75 @@ def tiling_for(
 
 
 class MarkArguments(NamedTuple):
-    """``MarkArguments`` in the ``.cu`` file: tiles whose capacities and excess are on the GPU.
+    """Arguments of "mark_tiles": tiles whose capacities and excess are on the GPU."""
 
-    `residual` and `terminal` begin at pixel `first_pixel` of the padded grid.
-    """
-
-    tiles: tuple[int, int, int]
+    tiles: Axes
     first_tile: int
     end_tile: int
-    first_pixel: int
+    first_pixel: int  #: of the padded grid: there `residual` and `terminal` begin
     direction_stride: int
-    residual: AnyArray
-    terminal: AnyArray
-    words: AnyArray
+    residual: Residual
+    terminal: Excess
+    words: U32
 
 
 class FillArguments(NamedTuple):
-    """``FillArguments`` in the ``.cu`` file."""
+    """Arguments of "fill_tiles"; steps are strides in entries."""
 
     tiles: MarkArguments
-    shape: tuple[int, int, int]
-    source: AnyArray
-    source_steps: tuple[int, ...]
-    sink: AnyArray
-    sink_steps: tuple[int, ...]
-    neighbor: AnyArray
-    direction_step: int
-    neighbor_steps: tuple[int, ...]
-    flow: AnyArray
+    shape: Axes  #: of the image, without padding
+    source: Annotated[AnyArray, "const SignedOf<SOURCE_BYTES>::Type*"]
+    source_steps: Axes
+    sink: Annotated[AnyArray, "const SignedOf<SINK_BYTES>::Type*"]
+    sink_steps: Axes
+    neighbor: Annotated[AnyArray, "const SignedOf<NEIGHBOR_BYTES>::Type*"]
+    direction_step: Signed
+    neighbor_steps: Axes
+    flow: ConstExcess  #: of the even directions, each of the shape of the image
 
 
 class ReceiveArguments(NamedTuple):
-    """``ReceiveArguments`` in the ``.cu`` file."""
+    """Arguments of "receive_flow"."""
 
     tiles: MarkArguments
-    first: int
+    first: int  #: of the pixels that flow arrives at: whole planes, or rows of an image
     size: int
-    directions: int
-    residual: AnyArray
-    excess: AnyArray
+    directions: int  #: bits of the directions whose residual capacities grow
+    residual: ConstResidual  #: by how much, direction by direction
+    excess: ConstExcess
 
 
 class MeasureArguments(NamedTuple):
-    """``MeasureArguments`` in the ``.cu`` file."""
+    """Arguments of "measure_layers"."""
 
     tiles: MarkArguments
     tiles_of_layer: int
     layers: int
-    reached_only: int
-    sums: AnyArray
+    reached_only: bool  #: whether excess counts only where the last search was
+    sums: I64  #: for each layer: of deficits and of excess, in units of 2**32, and what is left of each
 
 
 class SidesArguments(NamedTuple):
-    """``SidesArguments`` in the ``.cu`` file."""
+    """Arguments of "write_sides"."""
 
-    tiles: tuple[int, int, int]
-    shape: tuple[int, int, int]
-    words: AnyArray
-    sink_side: AnyArray
+    tiles: Axes
+    shape: Axes
+    words: ConstU32
+    sink_side: U8
+
+
+def all_tiles(tiling: Tiling, residual: AnyArray, terminal: AnyArray, words: AnyArray) -> MarkArguments:
+    """Return the arguments that name all tiles of a grid whose capacities are on the GPU."""
+    return MarkArguments(
+        tiles=tiling.tiles,
+        first_tile=0,
+        end_tile=tiling.num_tiles,
+        first_pixel=0,
+        direction_stride=tiling.padded_size,
+        residual=residual,
+        terminal=terminal,
+        words=words,
+    )
 
 
 def fill_tiles(
@@ -329,16 +350,16 @@ def fill_tiles(
             else:
                 row[...] = xp.clip(start.flow(pair), -most, most)
     arguments = FillArguments(
-        MarkArguments(tiling.tiles, 0, tiling.num_tiles, 0, tiling.padded_size, residual, terminal, words),
-        tiling.shape,
-        source,
-        _three(source_steps),
-        sink,
-        _three(sink_steps),
-        neighbor,
-        neighbor_steps[0],
-        _three(neighbor_steps[1:]),
-        flow,
+        tiles=all_tiles(tiling, residual, terminal, words),
+        shape=tiling.shape,
+        source=source,
+        source_steps=_three(source_steps),
+        sink=sink,
+        sink_steps=_three(sink_steps),
+        neighbor=neighbor,
+        direction_step=neighbor_steps[0],
+        neighbor_steps=_three(neighbor_steps[1:]),
+        flow=flow,
     )
     constants = (
         *tiling.constants,
@@ -373,7 +394,9 @@ def _three(steps: tuple[int, ...]) -> tuple[int, ...]:
 def write_sides(device: Device, tiling: Tiling, words: AnyArray) -> AnyArray:
     """Return an array in the shape of the grid: True at the pixels that the last search reached."""
     sink_side = device.xp.empty(tiling.grid_shape, dtype=np.bool_)
-    arguments = SidesArguments(tiling.tiles, tiling.shape, words, sink_side.view(np.uint8))
+    arguments = SidesArguments(
+        tiles=tiling.tiles, shape=tiling.shape, words=words, sink_side=sink_side.view(np.uint8)
+    )
     device.share(SOURCE, "write_sides", sink_side.size, arguments, tiling.constants)
     return sink_side
 
@@ -399,7 +422,9 @@ def receive_flow(
     one for each of some directions in increasing order, and their excess grows by `excess`.
     """
     bits = sum(1 << d for d in directions)
-    arguments = ReceiveArguments(tiles, first, excess.size, bits, residual, excess)
+    arguments = ReceiveArguments(
+        tiles=tiles, first=first, size=excess.size, directions=bits, residual=residual, excess=excess
+    )
     num_items = (tiles.end_tile - tiles.first_tile) * tiling.rows * WARP
     return device.bind_sharing(SOURCE, "receive_flow", num_items, arguments, tiling.constants)
 
@@ -413,7 +438,9 @@ def measure_layers(
     """
     of_layer = tiling.num_tiles // tiling.layers
     sums = device.xp.zeros((4, tiling.layers), dtype=np.int64)
-    arguments = MeasureArguments(tiles, of_layer, tiling.layers, int(reached_only), sums)
+    arguments = MeasureArguments(
+        tiles=tiles, tiles_of_layer=of_layer, layers=tiling.layers, reached_only=reached_only, sums=sums
+    )
     num_items = (tiles.end_tile - tiles.first_tile) * WARP
     device.share(SOURCE, "measure_layers", num_items, arguments, tiling.constants)
     high, low = np.split(device.to_host(sums), 2)

@@ -31,39 +31,10 @@ using Amount = i64;
 constexpr Amount MOST_AMOUNT = 0x7fffffffffffffff;
 #endif
 
-constexpr i64 SOLVED = 1, STOPPED = 2;
 constexpr double MOST_FINITE = 1.7976931348623157e308;
 
-struct Arguments {
-    // The networks: Items of arrays.py.
-    const i64* first_arc;
-    const i64* first_vertex;
-    const u32* tail;
-    const u32* head;
-    const Number* capacity;
-    const Number* reverse;  // no address where no arc has a reverse capacity
-    const i64* source;
-    const i64* sink;
-    // The items to solve, and for each item five numbers: limit, up, up_too, down, down_too.
-    const i64* chosen;
-    i64 num_chosen;
-    const double* scale;
-    // The solution: Found of arrays.py.
-    Number* flow;
-    u8* sink_side;
-    u8* source_side;
-    i64* value;
-    double* upper;
-    i64* ending;
-    // Memory of the warps unless it is shared, its bytes for each warp, and the sizes of the largest item.
-    char* memory;
-    i64 bytes;
-    i64 most_vertices;
-    i64 most_arcs;
-    u64* turns;   // items taken
-    u64* counts;  // slots seen, pushes, searches
-    const i64* stop;
-};
+#include "arrays.py: SOLVED, STOPPED, LIMIT, UP, UP_TOO, NUM_SCALES"
+#include "cuda_dinic.py: Arguments"
 
 __device__ __forceinline__ Amount least_amount(Amount value) {
 #pragma unroll
@@ -118,9 +89,9 @@ struct Item {
 
 __device__ __forceinline__ i64 scaled(const Arguments& args, i64 item, Number capacity) {
 #if IS_FLOAT
-    const double* row = args.scale + 5 * item;
-    const double cut_off = capacity < row[0] ? capacity : row[0];
-    return static_cast<i64>(cut_off * row[1] * row[2]);  // rounds down
+    const double* row = args.scale + NUM_SCALES * item;
+    const double cut_off = capacity < row[LIMIT] ? capacity : row[LIMIT];
+    return static_cast<i64>(cut_off * row[UP] * row[UP_TOO]);  // rounds down
 #else
     return capacity;
 #endif
@@ -330,7 +301,7 @@ __device__ void write(const Arguments& args, Item& item, i64 value, bool solved)
         const Pair pair(args, item, a);
         const i64 amount = pair.any() ? pair.forward - item.residual[item.place[a]] : 0;
 #if IS_FLOAT
-        const double* row = args.scale + 5 * item.number;
+        const double* row = args.scale + NUM_SCALES * item.number;
         args.flow[item.begin + a] = static_cast<double>(amount) * row[3] * row[4];
 #else
         args.flow[item.begin + a] = amount;

@@ -36,18 +36,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray
 from ...cuda.runtime import Device
+from ...cuda.structs import I64, U8, U64, ConstF64, ConstI64, ConstU32, Signed
 from ...errors import DeviceMemoryError
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
 from . import multicore_augmenting_paths
-from .arrays import LARGEST, Found, Items
+from .arrays import LARGEST, NUM_SCALES, Found, Items
 
 SOURCE = Path(__file__).with_suffix(".cu")
 WARP = 32
@@ -69,25 +70,36 @@ class CudaDinicOptions:
 
 
 class Arguments(NamedTuple):
-    """The struct ``Arguments`` of the ``.cu`` file."""
+    """Arguments of "solve_items"."""
 
-    items: Items
-    chosen: AnyArray
-    num_chosen: int
-    scale: AnyArray
-    flow: AnyArray
-    sink_side: AnyArray
-    source_side: AnyArray
-    value: AnyArray
-    upper: AnyArray
-    ending: AnyArray
-    memory: AnyArray
-    bytes: int
-    most_vertices: int
-    most_arcs: int
-    turns: AnyArray
-    counts: AnyArray
-    stop: AnyArray
+    # The networks: see `Items`.
+    first_arc: ConstI64
+    first_vertex: ConstI64
+    tail: ConstU32
+    head: ConstU32
+    capacity: Annotated[AnyArray, "const Number*"]
+    reverse: Annotated[AnyArray, "const Number*"]  #: no address where no arc has a reverse capacity
+    source: ConstI64
+    sink: ConstI64
+    # The items to solve, and the scales of all.
+    chosen: ConstI64
+    num_chosen: Signed
+    scale: ConstF64
+    # The solution: see `Found`.
+    flow: Annotated[AnyArray, "Number*"]
+    sink_side: U8
+    source_side: U8
+    value: I64
+    upper: Annotated[AnyArray, "double*"]
+    ending: I64
+    # Memory of the warps unless it is shared, its bytes for each warp, and the sizes of the largest item.
+    memory: Annotated[AnyArray, "char*"]
+    bytes: Signed
+    most_vertices: Signed
+    most_arcs: Signed
+    turns: U64  #: items taken
+    counts: U64  #: slots seen, pushes, searches
+    stop: ConstI64
 
 
 class Kind(NamedTuple):
@@ -124,10 +136,10 @@ class Solver:
         xp = device.xp
         self.counts = xp.zeros(3, dtype=np.uint64)
         self.arguments = Arguments(
-            items=Items(*map(xp.asarray, items)),
+            **{name: xp.asarray(part) for name, part in items._asdict().items()},
             chosen=xp.zeros(0, dtype=np.int64),
             num_chosen=0,
-            scale=xp.zeros((0, 5)),
+            scale=xp.zeros((0, NUM_SCALES)),
             **{name: xp.zeros(len(part), dtype=part.dtype) for name, part in found._asdict().items()},
             memory=xp.zeros(0, dtype=np.int8),
             bytes=0,

@@ -52,14 +52,17 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import AnyArray, Array
+from ...arrays import AnyArray
 from ...cuda import runtime
+from ...cuda.launches import shared_bytes
 from ...cuda.runtime import Device, Macros
+from ...cuda.structs import U32, U64, ConstI64, ConstU32
 from ...errors import InvalidInputError, SolverError, UnsuitableMethodError
 from ...graph.device.residual import ARCS_A_PIECE, DeviceNetwork, search_room
 from ...solving.options import check_count, check_flag, check_number_between, check_positive_integer, percent
@@ -69,11 +72,9 @@ from .paired_capacities import paired_capacities
 from .survey import excess_alive, survey
 
 SOURCE = Path(__file__).with_name("push_relabel.cu")
-#: Sizes in the device's memory: of the counters of a round in 32-bit words, and of the kernel's state in
-#: 64-bit words.
-COUNTER_WORDS, STATE_WORDS = 48 * 32, 22
-PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
-START, DISCHARGE, DONE = 0, 2, 3
+#: The counters of a round and of a phase, in words of 32 bits.
+COUNTER_WORDS = 48 * 32
+Phase = IntEnum("Phase", "START SEARCH DISCHARGE DONE", start=0)
 #: 32-bit words in which blocks arrive at barriers: one word, and two words of 64 bits, each on its own
 #: cache line.
 ARRIVALS = 3 * 32
@@ -86,10 +87,6 @@ MOST_SEARCH_BLOCKS = 511
 SHARING_ROUNDS = 8
 #: Put-off vertices that a block may reach in a round; they go to their inboxes in the next round.
 MOST_REVIVED = 128
-#: Bytes of shared memory: of the state, some counters, the start rounds of 512 waves and what the warps
-#: look up (SHARED_BYTES), of a piece in the lists, of a put-off vertex, and of the counts of a thread.
-SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (27 + 512 + 3) + 32 + 80
-PIECE_BYTES, REVIVED_BYTES, THREAD_BYTES = 2 * 8, 2 * 4, 24
 #: A vertex with more residual arcs than HUB_DEGREE is discharged by all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
 #: Number of residual arcs of a vertex that no longer fits its packed range, see residual.cuh.
@@ -189,21 +186,52 @@ class PushRelabelOptions:
         check_flag("keeps", self.keeps)
 
 
+class PushRelabelState(NamedTuple):
+    """The state of the kernel's loop."""
+
+    phase: int = 0
+    rounds_left: int = 0  #: of this launch
+    round: int = 0  #: barriers so far; it selects one of the rotating counters
+    begin: int = 0  #: the level that is expanded next, in the order of the search
+    end: int = 0  #: the level that is expanded next, in the order of the search
+    level: int = 0  #: their height
+    last_level: int = 0  #: the level after which the search stops; 0 while that is not known
+    wanted: int = 0  #: active vertices that the search has not reached yet
+    active: int = 0  #: active vertices that it has reached
+    searches: int = 0
+    levels: int = 0
+    levels_of_few: int = 0
+    phases: int = 0
+    began: int = 0  #: clock time when the running search began; time of all searches
+    nanoseconds: int = 0  #: clock time when the running search began; time of all searches
+    last_nanoseconds: int = 0  #: time of the last search
+    waves: int = 0
+    wave_rounds: int = 0
+    search_blocks: int = 0  #: blocks that send waves in this phase
+    ended_idle: int = 0  #: whether the last phase had waves and ended because most warps had nothing to do
+    in_vain: int = 0  #: number of such phases in a row after which the search reached most active vertices
+    next_look: int = 0  #: clock time when the first thread checks whether to stop
+
+
+#: The place of each number in the words of the state.
+WORD = PushRelabelState(*range(len(PushRelabelState._fields)))
+
+
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` file."""
+    """Arguments of "push_relabel_slice"."""
 
     net: DeviceNetwork
-    label: AnyArray
-    near_sink: AnyArray
+    label: U64
+    near_sink: ConstU32  #: the vertices with an arc to the sink
     num_near_sink: int
-    order: AnyArray
-    room: int
+    order: U64  #: pieces of arcs of the vertices reached, by level; or two levels of all waves
+    room: int  #: of each of these two levels
     inboxes: InboxRoom
-    arrivals: AnyArray
-    counters: AnyArray
-    state: AnyArray
-    counts: AnyArray
-    work_limit: int
+    arrivals: U32  #: at barriers: of all blocks, then of the blocks that send waves
+    counters: U32
+    state: U64  #: of the next launch, and two copies to pass on the state of one block to all
+    counts: U64
+    work_limit: int  #: the options of PushRelabelOptions in __init__.py, work_limit in units of work
     step_limit: int
     step_percent: int
     time_percent: int
@@ -211,22 +239,22 @@ class Arguments(NamedTuple):
     overshoot_percent: int
     enough_percent: int
     keeps: bool
-    only_search: int
-    search_blocks: int
+    only_search: bool  #: make a last search, to the end
+    search_blocks: int  #: blocks that send waves while others discharge
     wave_width: int
     wave_rounds: int
     wave_percent: int
     reach_percent: int
     rest_percent: int
     idle_percent: int
-    stop: AnyArray
+    stop: ConstI64
 
 
 class InboxRoom(NamedTuple):
     """``InboxRoom`` in inboxes.cuh."""
 
-    slots: AnyArray
-    ends: AnyArray
+    slots: U32
+    ends: U32
 
 
 def make_inbox_room(device: Device, num_vertices: int, fewest_blocks: int) -> InboxRoom:
@@ -239,8 +267,8 @@ def make_inbox_room(device: Device, num_vertices: int, fewest_blocks: int) -> In
         capacity = max(LEAST_CAPACITY, 1 << max(0, most_owned - 1).bit_length())
         most_slots = max(most_slots, owners * capacity)
     return InboxRoom(
-        xp.zeros(most_slots, dtype=np.uint32),
-        xp.zeros(device.num_multiprocessors * warps_a_block, dtype=np.uint32),
+        slots=xp.zeros(most_slots, dtype=np.uint32),
+        ends=xp.zeros(device.num_multiprocessors * warps_a_block, dtype=np.uint32),
     )
 
 
@@ -257,7 +285,7 @@ def discharge_lanes_for(num_vertices: int, lanes: int) -> int:
 
 def first_stage(
     device: Device, net: DeviceNetwork, options: PushRelabelOptions, control: Control
-) -> tuple[Any, Array]:
+) -> tuple[Any, PushRelabelState]:
     """Push excess until none can reach the sink; return the exact heights and the kernel's state."""
     xp, n, m = device.xp, net.num_vertices, len(net.arcs)
     search_blocks = min(MOST_SEARCH_BLOCKS, device.num_multiprocessors * percent(options.search_share) // 100)
@@ -268,34 +296,34 @@ def first_stage(
             f"{found.greatest_degree:,} residual arcs of a vertex are too many for a GPU: below 2**31"
         )
     arguments = Arguments(
-        net._replace(first_out=found.ranges),
-        xp.full(n, n + 2, dtype=np.uint64),
-        found.near_sink,
-        found.num_near_sink,
-        xp.empty(2 * room, dtype=np.uint64),
-        room,
-        make_inbox_room(device, n, device.num_multiprocessors - search_blocks),
-        xp.zeros(ARRIVALS, dtype=np.uint32),
-        xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        xp.zeros(3 * STATE_WORDS, dtype=np.uint64),
-        xp.zeros(4, dtype=np.uint64),
-        min(MOST_WORK, max(1, (6 * n + m) * percent(options.work_factor) // 100)),
-        options.step_limit,
-        percent(options.step_factor),
-        percent(options.time_factor),
-        options.few,
-        percent(options.overshoot_share),
-        percent(options.enough_share),
-        options.keeps,
-        0,
-        search_blocks,
-        options.wave_width,
-        options.wave_rounds,
-        percent(options.wave_factor),
-        percent(options.reach_factor),
-        percent(options.rest_share),
-        percent(options.idle_factor),
-        device.stop_word(control),
+        net=net._replace(first_out=found.ranges),
+        label=xp.full(n, n + 2, dtype=np.uint64),
+        near_sink=found.near_sink,
+        num_near_sink=found.num_near_sink,
+        order=xp.empty(2 * room, dtype=np.uint64),
+        room=room,
+        inboxes=make_inbox_room(device, n, device.num_multiprocessors - search_blocks),
+        arrivals=xp.zeros(ARRIVALS, dtype=np.uint32),
+        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
+        state=xp.zeros(3 * len(WORD), dtype=np.uint64),
+        counts=xp.zeros(4, dtype=np.uint64),
+        work_limit=min(MOST_WORK, max(1, (6 * n + m) * percent(options.work_factor) // 100)),
+        step_limit=options.step_limit,
+        step_percent=percent(options.step_factor),
+        time_percent=percent(options.time_factor),
+        few=options.few,
+        overshoot_percent=percent(options.overshoot_share),
+        enough_percent=percent(options.enough_share),
+        keeps=options.keeps,
+        only_search=False,
+        search_blocks=search_blocks,
+        wave_width=options.wave_width,
+        wave_rounds=options.wave_rounds,
+        wave_percent=percent(options.wave_factor),
+        reach_percent=percent(options.reach_factor),
+        rest_percent=percent(options.rest_share),
+        idle_percent=percent(options.idle_factor),
+        stop=device.stop_word(control),
     )
     control.progress[:] = float(found.excess)
     search_lanes = options.lanes or lanes_for(n, m)
@@ -327,16 +355,18 @@ def heights_of(arguments: Arguments) -> AnyArray:
     return arguments.label.view(np.uint32)[::2]
 
 
-def push_until_done(device: Device, arguments: Arguments, constants: Macros, control: Control) -> Array:
+def push_until_done(
+    device: Device, arguments: Arguments, constants: Macros, control: Control
+) -> PushRelabelState:
     """Launch the kernel until it has finished; return its state."""
     net = arguments.net
     threads = device.block_threads
     while True:
         if control.stopped:  # instead of the next phase, make one more search, which nothing stops
-            arguments = arguments._replace(only_search=1, stop=device.never)
-            if device.to_host(arguments.state)[PHASE] == DISCHARGE:
-                arguments.state[PHASE] = START
-        arguments.state[ROUNDS_LEFT] = ROUNDS_A_LAUNCH
+            arguments = arguments._replace(only_search=True, stop=device.never)
+            if device.to_host(arguments.state)[WORD.phase] == Phase.DISCHARGE:
+                arguments.state[WORD.phase] = Phase.START
+        arguments.state[WORD.rounds_left] = ROUNDS_A_LAUNCH
         arguments.arrivals[:] = 0
         device.launch(
             SOURCE,
@@ -344,28 +374,23 @@ def push_until_done(device: Device, arguments: Arguments, constants: Macros, con
             device.num_multiprocessors,
             threads,
             arguments,
-            shared_bytes=SHARED_BYTES
-            + PIECE_BYTES * LIST_CAPACITY
-            + REVIVED_BYTES * MOST_REVIVED
-            + THREAD_BYTES * threads,
+            shared_bytes=shared_bytes(device, SOURCE, threads, constants),
             constants=constants,
             cooperative=True,
         )
-        state = device.to_host(arguments.state)[:STATE_WORDS]
+        state = PushRelabelState._make(device.to_host(arguments.state)[: len(WORD)].tolist())
         *totals, faults = device.to_host(arguments.counts)
         control.counts[[PUSHES, RELABELS, ARC_SCANS]] = totals
-        control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[SEARCHES, NANOSECONDS]]
+        control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state.searches, state.nanoseconds
         if faults:
-            raise SolverError(f"cuda-push-relabel pushed more than there was: state {state.tolist()}")
-        is_done = state[PHASE] == DONE
+            raise SolverError(f"cuda-push-relabel pushed more than there was: {state}")
+        is_done = state.phase == Phase.DONE
         going_on = not is_done or control.stopped
         control.progress[0] = excess_alive(device, net, arguments.label) if going_on else 0.0
         if is_done:
             return state
-        if state[SEARCHES] > MOST_SEARCHES:
-            raise SolverError(
-                f"cuda-push-relabel gave up after {MOST_SEARCHES:,} searches: state {state.tolist()}"
-            )
+        if state.searches > MOST_SEARCHES:
+            raise SolverError(f"cuda-push-relabel gave up after {MOST_SEARCHES:,} searches: {state}")
 
 
 def solve(net: DeviceNetwork, options: PushRelabelOptions, control: Control) -> AnyArray:

@@ -2,10 +2,7 @@
 #define PAIRED 1
 #include "residual.cuh"
 
-struct CapacitiesArguments {
-    Network net;
-    u64 num_arcs;
-};
+#include "paired_capacities.py: CapacitiesArguments"
 
 // Stores with every arc's capacity that of its reverse arc.
 KERNEL(pair_capacities, CapacitiesArguments) {

@@ -21,7 +21,7 @@ BELOW = 2**30
 
 
 class CapacitiesArguments(NamedTuple):
-    """``CapacitiesArguments`` in the ``.cu`` file."""
+    """Arguments of "pair_capacities" and "part_capacities"."""
 
     net: DeviceNetwork
     num_arcs: int
@@ -35,7 +35,7 @@ def paired_capacities(device: Device, net: DeviceNetwork, greatest: int) -> Iter
     capacity as it is then; O(m).
     """
     is_paired = greatest < BELOW
-    arguments = CapacitiesArguments(net, len(net.arcs))
+    arguments = CapacitiesArguments(net=net, num_arcs=len(net.arcs))
     if is_paired:
         device.share(SOURCE, "pair_capacities", len(net.arcs), arguments)
     try:

@@ -16,6 +16,7 @@
 #include "search_at_rest.cuh"
 #include "waves.cuh"
 #include "discharge.cuh"
+#include "cuda/launches.py: SharedMemory"
 
 // Reports what this warp has activated since its last report, and that it has nothing to do now.
 __device__ void report_idle(const Counters& counters, Operations& operations) {
@@ -49,7 +50,7 @@ struct Limits {
 
 // Reads the next places of a warp's inbox, one for each group of lanes, while the warp discharges.
 struct LookAhead {
-    const Network& net;
+    const DeviceNetwork& net;
     const Inboxes& inboxes;
     u32 warp;
     u32 place;      // the next place that the warp has not taken
@@ -206,26 +207,33 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
     team.wait([&] { state.end_round(); });
 }
 
-// Sizes that __init__.py repeats.
-static_assert(sizeof(State) == 8 * 22 && sizeof(Waves) == 4 * (539 + 2 * MOST_REVIVED) && sizeof(Limits) <= 80 &&
-              sizeof(AddingTeam) == 32 && sizeof(Operations) == 24);
-static_assert(STARTS + 2 * Timetable::SIZE == 48 * 32);
+// The shared memory of a block; behind it the operations of each thread, since registers are scarce.
+struct BlockMemory {
+    State state;
+    alignas(16) u32 sizes[5];
+    alignas(16) u64 pieces[2 * BlockList::CAPACITY];
+    alignas(16) Waves waves;
+    alignas(16) Limits limits;
+    alignas(16) AddingTeam searchers;
+};
+
+KERNEL(shared_memory, SharedMemory) {
+    args.sizes[0] = sizeof(BlockMemory);
+    args.sizes[1] = sizeof(Operations);
+}
 
 KERNEL(push_relabel_slice, Arguments) {
     SharedArena arena;
-    State& state = *arena.take<State>(1);
-    u32* const sizes = arena.take<u32>(5);
-    u64* const pieces = arena.take<u64>(2 * BlockList::CAPACITY);
-    Waves& waves = *arena.take<Waves>(1);
-    Limits& limits = *arena.take<Limits>(1);
+    BlockMemory& shared = *arena.take<BlockMemory>(1);
+    Operations& operations = arena.take<Operations>(blockDim.x)[threadIdx.x];
+    State& state = shared.state;
+    u32* const sizes = shared.sizes;
     GridTeam team(args.arrivals);
-    AddingTeam& searchers = *arena.take<AddingTeam>(1);
     const Counters counters{args.counters};
-    Operations& operations = arena.take<Operations>(blockDim.x)[threadIdx.x];  // registers are scarce
     operations = Operations();
     team.wait([&] {
         load_state(args.state, state);
-        searchers.begin(reinterpret_cast<u64*>(args.arrivals + 32), static_cast<u32>(args.search_blocks));
+        shared.searchers.begin(reinterpret_cast<u64*>(args.arrivals + 32), static_cast<u32>(args.search_blocks));
         sizes[0] = sizes[1] = sizes[2] = sizes[3] = 0;
     });
     while (state.phase != DONE && state.rounds_left > 0) {
@@ -233,13 +241,14 @@ KERNEL(push_relabel_slice, Arguments) {
         if (phase == START)
             start_search(args, team, counters, state);
         else if (phase == DISCHARGE)
-            discharge_all(args, team, searchers, counters, state, waves, limits, pieces, sizes, operations);
+            discharge_all(args, team, shared.searchers, counters, state, shared.waves, shared.limits, shared.pieces,
+                          sizes, operations);
         else if (!is_searching(args, state))
             finish_search(args, team, counters, state);
         else if (state.end - state.begin > args.few)
-            expand_wide_levels(args, team, counters, state, pieces, sizes);
+            expand_wide_levels(args, team, counters, state, shared.pieces, sizes);
         else
-            search_in_one_block(args, team, counters, state, pieces, sizes);
+            search_in_one_block(args, team, counters, state, shared.pieces, sizes);
     }
     team.wait([&] {
         if (blockIdx.x == 0) save_state(args.state, state);

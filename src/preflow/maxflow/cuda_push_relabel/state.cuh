@@ -1,31 +1,18 @@
 // The state, the arguments and the counters of the kernel in push_relabel.cu.
 #include "inboxes.cuh"
+#include "labels.cuh"
 #include "lanes.cuh"
+#include "loop_state.cuh"
 #include "residual.cuh"
 #include "stop.cuh"
 #include "worklist.cuh"
 
-enum Phase : u64 { START, SEARCH, DISCHARGE, DONE };
+#include "__init__.py: Phase, COUNTER_WORDS"
 
 // The state of the loop. Each block has a copy, which its first thread changes while the others wait in a barrier;
 // between two launches the state is in device memory.
 struct State {
-    u64 phase;
-    u64 rounds_left;     // of this launch
-    u64 round;           // barriers so far; it selects one of the rotating counters
-    u64 begin, end;      // the level that is expanded next, in the order of the search
-    u64 level;           // their height
-    u64 last_level;      // the level after which the search stops; 0 while that is not known
-    u64 wanted;          // active vertices that the search has not reached yet
-    u64 active;          // active vertices that it has reached
-    u64 searches, levels, levels_of_few, phases;
-    u64 began, nanoseconds;  // clock time when the running search began; time of all searches
-    u64 last_nanoseconds;    // time of the last search
-    u64 waves, wave_rounds;
-    u64 search_blocks;       // blocks that send waves in this phase
-    u64 ended_idle;          // whether the last phase had waves and ended because most warps had nothing to do
-    u64 in_vain;             // number of such phases in a row after which the search reached most active vertices
-    u64 next_look;           // clock time when the first thread checks whether to stop
+#include "__init__.py: PushRelabelState._fields"
 
     // Ends the launch if the first thread has asked for it; to be called before the round ends.
     __device__ void listen(const GridTeam& team) {
@@ -38,36 +25,7 @@ struct State {
 };
 constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
 
-struct Arguments {
-    Network net;
-    u64* label;
-    const u32* near_sink;   // the vertices with an arc to the sink
-    u64 num_near_sink;
-    u64* order;             // pieces of arcs of the vertices reached, by level; or two levels of all waves
-    u64 room;               // of each of these two levels
-    InboxRoom inboxes;
-    u32* arrivals;          // at barriers: of all blocks, then of the blocks that send waves
-    u32* counters;
-    u64* state;             // of the next launch, and two copies to pass on the state of one block to all
-    u64* counts;
-    u64 work_limit;         // the options of PushRelabelOptions in __init__.py, work_limit in units of work
-    u64 step_limit;
-    u64 step_percent;
-    u64 time_percent;
-    u64 few;
-    u64 overshoot_percent;
-    u64 enough_percent;
-    u64 keeps;
-    u64 only_search;        // make a last search, to the end
-    u64 search_blocks;      // blocks that send waves while others discharge
-    u64 wave_width;
-    u64 wave_rounds;
-    u64 wave_percent;
-    u64 reach_percent;
-    u64 rest_percent;
-    u64 idle_percent;
-    const i64* stop;
-};
+#include "__init__.py: Arguments"
 
 // Counters of a phase, behind those of a round, each on its own cache line; and the ends of the waves' two lists.
 // ACTIVE is not used while there are waves.
@@ -82,6 +40,7 @@ enum Shared : u32 {
     WAVE_LIST_SIZES = WAKES + 32,
     STARTS = WAVE_LIST_SIZES + 2 * 32,  // the start rounds of the waves, 64 bits each
 };
+static_assert(STARTS + 2 * Timetable::SIZE == COUNTER_WORDS, "the host reserves as many");
 
 // Counters of a round of the search: vertices reached, active vertices among them, and all active vertices at the
 // start.
@@ -134,16 +93,6 @@ struct SharedSignals {
 __device__ void count(u32* counter, u64 amount) {
     amount = sum_of_warp(amount);
     if (amount > 0 && lane_id() == 0) relaxed_fetch_add(counter, static_cast<u32>(amount));
-}
-
-__device__ void load_state(const u64* words, State& state) {
-    u64* const copy = reinterpret_cast<u64*>(&state);
-    for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&words[k]);
-}
-
-__device__ void save_state(u64* words, const State& state) {
-    const u64* const copy = reinterpret_cast<const u64*>(&state);
-    for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&words[k], copy[k]);
 }
 
 // The discharging blocks: all but the first ones, which search meanwhile.

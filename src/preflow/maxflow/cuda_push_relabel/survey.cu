@@ -3,19 +3,10 @@
 #include "residual.cuh"
 #include "worklist.cuh"
 
-struct SurveyArguments {
-    Network net;
-    u64 num_arcs;
-    u32* near_sink;
-    u64* ranges;
-    u64* found;
-};
-
-// Positions in `found`, which is zero before the launch.
-enum Found : u32 { NEAR_SINK, EXCESS, DEGREE, CAPACITY };
+#include "survey.py: SurveyArguments, AliveArguments, Found"
 
 KERNEL(survey, SurveyArguments) {
-    const Network& net = args.net;
+    const DeviceNetwork& net = args.net;
     u64 excess = 0, degree = 0, capacity = 0;
     for (u64 begin = grid_thread() - lane_id(); begin < net.num_vertices; begin += grid_threads()) {
         const u64 v = begin + lane_id();
@@ -40,13 +31,6 @@ KERNEL(survey, SurveyArguments) {
         relaxed_fetch_max(&args.found[CAPACITY], capacity);
     }
 }
-
-struct AliveArguments {
-    const i64* excess;
-    const u64* label;
-    u64 num_vertices;
-    u64* found;
-};
 
 KERNEL(excess_alive, AliveArguments) {
     u64 excess = 0;

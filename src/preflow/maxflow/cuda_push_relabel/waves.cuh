@@ -10,6 +10,8 @@
 #include "labels.cuh"
 #include "search.cuh"
 
+#include "__init__.py: MOST_SEARCH_BLOCKS"
+
 // A wave may start when the blocks have fewer than this many pieces each to expand.
 constexpr u32 PIECES_A_BLOCK = 128;
 // In one of this many rounds the blocks wait for each other and share what they have reached, except MOST_KEPT pieces
@@ -34,13 +36,13 @@ constexpr u32 ALL_AT_REST = 4;
 // MOST_PATIENCE nanoseconds.
 constexpr u64 MOST_IN_VAIN = 4, MOST_PATIENCE = 1000000000;
 
-// At the end of a round up to 511 blocks add up three numbers in one word: the pieces that they have put into a list
-// in device memory, the pieces that they have reached (each block up to MOST_REACHED), and the number of blocks that
-// want to stop. The bits at which these numbers begin:
+// At the end of a round up to MOST_SEARCH_BLOCKS blocks add up three numbers in one word: the pieces that they have put
+// into a list in device memory, the pieces that they have reached (each block up to MOST_REACHED), and the number of
+// blocks that want to stop. The bits at which these numbers begin:
 constexpr u32 REACHED_AT = 28, STOPS_AT = 46;
 constexpr u64 MOST_LISTED = (1ull << REACHED_AT) - 1, MOST_REACHED = 511;
-static_assert(PIECES_A_BLOCK < MOST_REACHED && 511 * MOST_REACHED < 1u << (STOPS_AT - REACHED_AT) &&
-              511 < 1u << (AddingTeam::ARRIVALS_AT - STOPS_AT));
+static_assert(PIECES_A_BLOCK < MOST_REACHED && MOST_SEARCH_BLOCKS * MOST_REACHED < 1u << (STOPS_AT - REACHED_AT) &&
+              MOST_SEARCH_BLOCKS < 1u << (AddingTeam::ARRIVALS_AT - STOPS_AT));
 
 // The first warps of a block.
 struct SomeWarps {

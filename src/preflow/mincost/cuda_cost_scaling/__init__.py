@@ -85,7 +85,7 @@ from ...graph.standard_form import StandardForm, check_largest_cost, most_cost
 from ...solving.run import Control
 from .. import serial_shortest_path
 from ..solution import FlowState
-from .engine import INFEASIBLE, OPTIMAL, STOPPED, Engine, Tuning, check_options
+from .engine import Ending, Engine, Tuning, check_options
 
 #: After refines for an epsilon of at most TRIAL_EPSILON, in the caller's units, a search looks for exact
 #: prices in TRIAL_ROUNDS rounds; it takes up to 8 ms.
@@ -155,28 +155,28 @@ def solve(
         price = xp.zeros(n, dtype=np.int64)
         engine = Engine(
             device, tail, head, cost * (n + 1), capacity, xp.zeros(m, dtype=np.int64), supply, price,
-            Tuning(options.pushing, options.searching), control,
+            Tuning(pushing=options.pushing, searching=options.searching), control,
         )  # fmt: skip
         phases = epsilons(largest * (n + 1), options.alpha)
         control.progress[:] = len(phases)
         proved = False
         for epsilon in phases:
             ending = engine.refine(epsilon)
-            if ending == INFEASIBLE:
+            if ending == Ending.INFEASIBLE:
                 control.remarks.append("the CPU finds the cut of an infeasible instance")
                 ssp = serial_shortest_path
                 return ssp.solve(instance, None, ssp.ShortestPathOptions(), control)
-            if ending == STOPPED:
+            if ending == Ending.STOPPED:
                 break
             control.progress[0] -= 1
             if 1 < epsilon <= TRIAL_EPSILON * (n + 1):
                 exact = price // (n + 1)
-                proved = engine.exact_prices(exact, cost, TRIAL_ROUNDS) == OPTIMAL
+                proved = engine.exact_prices(exact, cost, TRIAL_ROUNDS) == Ending.OPTIMAL
                 if proved or _repaired(engine, exact):
                     break
         if not proved:
             exact = price // (n + 1)
-            proved = not control.stopped and engine.exact_prices(exact, cost) == OPTIMAL
+            proved = not control.stopped and engine.exact_prices(exact, cost) == Ending.OPTIMAL
         flow = device.to_host(engine.flow())
         return FlowState(flow, device.to_host(exact), "optimal" if proved else "stopped")
 
@@ -188,4 +188,4 @@ def _repaired(engine: Engine, exact: AnyArray) -> bool:
     prices has only raised them, so they are as far from overflow as before.
     """
     engine.price[:] = exact * (len(exact) + 1)
-    return engine.refine(1, REPAIR_UPDATES) == OPTIMAL
+    return engine.refine(1, REPAIR_UPDATES) == Ending.OPTIMAL

@@ -6,6 +6,7 @@ both use this module.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,20 +14,20 @@ import numpy as np
 
 from ...arrays import AnyArray
 from ...cuda.runtime import Device
+from ...cuda.structs import I64, U32, U64, ConstI64, ConstU32, Signed
 from ...errors import SolverError
 from ...solving.options import check_alpha, check_positive_integer
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PHASES, PUSHES, RELABELS
 
 SOURCE = Path(__file__).with_name("refine.cu")
-#: Places of ``Report`` in refine.cu, and endings of a launch.
-WORDS = 5
-ENDING, NUM_PUSHES, NUM_RELABELS, NUM_SCANS, NUM_UPDATES = range(WORDS)
-OVER, OPTIMAL, INFEASIBLE, STOPPED, UNPROVED = range(5)
-#: Three groups of ``SUMS`` numbers, and their copy in the shared memory of a block.
-SUM_WORDS = 3 * 16
-SHARED_BYTES = 128
-#: Threads of a vertex, as in refine.cu.
+#: What the kernel reports.
+Word = IntEnum("Word", "ENDING PUSHES RELABELS ARC_SCANS UPDATES", start=0)
+#: How a launch ends. OVER: it used up its updates. UNPROVED: a search used up its rounds.
+Ending = IntEnum("Ending", "OVER OPTIMAL INFEASIBLE STOPPED UNPROVED", start=0)
+#: Numbers that threads add up between two barriers.
+SUMS = 16
+#: Threads of a vertex.
 LANES = 8
 #: The first limit of the distances of a search, which doubles. It is at least FIRST_REACH, and at least the
 #: farthest distance of the last search divided by CARRY. On an H200, solves of NETGEN-8 and GOTO-8 with about
@@ -41,44 +42,23 @@ UPDATES_A_LAUNCH, MOST_LAUNCHES = 200, 2_000
 
 
 class Network(NamedTuple):
-    """The struct ``Network`` of refine.cu."""
+    """Residual arcs by tail, both directions of every arc."""
 
-    first: AnyArray
-    head: AnyArray
-    mate: AnyArray
-    cost: AnyArray
-    residual: AnyArray
-    length: AnyArray
+    first: ConstU32  #: the arcs that leave vertex v are first[v] .. first[v + 1] - 1
+    head: ConstU32
+    mate: ConstU32  #: the opposite direction
+    cost: ConstI64
+    residual: I64
+    length: I64  #: during a search, the length of the mate; NEVER if the mate is no residual arc
 
 
 class Vertices(NamedTuple):
-    """The struct ``Vertices`` of refine.cu."""
+    """Prices and excess of vertices, and what a search knows of them."""
 
-    price: AnyArray
-    excess: AnyArray
-    distance: AnyArray
-    changed: AnyArray
-
-
-class Arguments(NamedTuple):
-    """The struct ``Arguments`` of refine.cu."""
-
-    net: Network
-    vertices: Vertices
-    num_vertices: int
-    epsilon: int
-    pushing: int
-    searching: int
-    percent: int
-    reach: int
-    carry: int
-    updates: int
-    exact: int
-    rounds: int
-    arrivals: AnyArray
-    sums: AnyArray
-    words: AnyArray
-    stop: AnyArray
+    price: I64
+    excess: I64
+    distance: I64
+    changed: U32  #: the distance fell since the vertex was last relaxed
 
 
 class Tuning(NamedTuple):
@@ -87,6 +67,25 @@ class Tuning(NamedTuple):
     pushing: int  #: nanoseconds of pushes and relabels between two barriers
     searching: int  #: the most nanoseconds of relaxations between two barriers of a search
     percent: int = 25  #: the time of pushes and relabels after a price update, of that of the update
+
+
+class Arguments(NamedTuple):
+    """Arguments of "refine_slice"."""
+
+    net: Network
+    vertices: Vertices
+    num_vertices: int
+    epsilon: Signed
+    tuning: Tuning
+    reach: int  #: the least first limit of the distances of a search
+    carry: int  #: the first limit is at least the farthest distance of the last search, divided by this
+    updates: int  #: most price updates of a launch
+    exact: bool  #: only find potentials for which no residual arc has negative reduced cost
+    rounds: int  #: most rounds of a search
+    arrivals: U32  #: of GridTeam
+    sums: U64  #: three groups of SUMS numbers, zero before the launch
+    words: U64  #: a number for each `Word`
+    stop: ConstI64
 
 
 def check_options(alpha: float, pushing: int, searching: int) -> None:
@@ -125,27 +124,28 @@ class Engine:
         self.place = place[:m]
         opposite = xp.where(order < m, order + m, order - m)
         net = Network(
-            first,
-            xp.concatenate([head, tail])[order],
-            place[opposite],
-            xp.concatenate([cost, -cost])[order],
-            xp.concatenate([capacity - flow, flow])[order],
-            xp.empty(2 * m, dtype=np.int64),
+            first=first,
+            head=xp.concatenate([head, tail])[order],
+            mate=place[opposite],
+            cost=xp.concatenate([cost, -cost])[order],
+            residual=xp.concatenate([capacity - flow, flow])[order],
+            length=xp.empty(2 * m, dtype=np.int64),
         )
         vertices = Vertices(
-            price,
-            supply.copy(),
-            xp.zeros(n, dtype=np.int64),
-            xp.zeros(n, dtype=np.uint32),
+            price=price,
+            excess=supply.copy(),
+            distance=xp.zeros(n, dtype=np.int64),
+            changed=xp.zeros(n, dtype=np.uint32),
         )
         subtract_at(xp, vertices.excess, tail, flow)
         subtract_at(xp, vertices.excess, head, -flow)
         self.arguments = Arguments(
-            net, vertices, n, 1, *tuning, FIRST_REACH, CARRY, UPDATES_A_LAUNCH, 0, MOST_ROUNDS,
-            xp.zeros(2, dtype=np.uint32),
-            xp.zeros(SUM_WORDS, dtype=np.uint64),
-            xp.zeros(WORDS, dtype=np.uint64),
-            device.stop_word(control),
+            net=net, vertices=vertices, num_vertices=n, epsilon=1, tuning=tuning,
+            reach=FIRST_REACH, carry=CARRY, updates=UPDATES_A_LAUNCH, exact=False, rounds=MOST_ROUNDS,
+            arrivals=xp.zeros(2, dtype=np.uint32),
+            sums=xp.zeros(3 * SUMS, dtype=np.uint64),
+            words=xp.zeros(len(Word), dtype=np.uint64),
+            stop=device.stop_word(control),
         )  # fmt: skip
 
     @property
@@ -169,7 +169,7 @@ class Engine:
             ending = self._run(arguments)
         else:
             ending = self._launched(arguments._replace(updates=updates))
-        if ending == UNPROVED:
+        if ending == Ending.UNPROVED:
             raise SolverError(f"a search of cost scaling gave up after {arguments.rounds:,} rounds")
         self.control.counts[PHASES] += 1
         return ending
@@ -188,7 +188,7 @@ class Engine:
             self.arguments._replace(
                 net=net._replace(cost=costs),
                 vertices=self.arguments.vertices._replace(price=price),
-                exact=1,
+                exact=True,
                 rounds=rounds,
             )
         )
@@ -196,7 +196,7 @@ class Engine:
     def _run(self, arguments: Arguments) -> int:
         for _ in range(MOST_LAUNCHES):
             ending = self._launched(arguments)
-            if ending != OVER:
+            if ending != Ending.OVER:
                 return ending
         raise SolverError(f"cost scaling gave up after {MOST_LAUNCHES:,} launches of one refine")
 
@@ -204,7 +204,7 @@ class Engine:
         """Launch the kernel once; return how it ended."""
         device, counts = self.device, self.control.counts
         if self.control.stopped:
-            return STOPPED
+            return Ending.STOPPED
         arguments.arrivals[:] = 0
         arguments.sums[:] = 0
         arguments.words[:] = 0
@@ -212,13 +212,13 @@ class Engine:
         blocks = min(device.num_multiprocessors, -(-LANES * arguments.num_vertices // threads))
         device.launch(
             SOURCE, "refine_slice", max(1, blocks), threads, arguments,
-            shared_bytes=SHARED_BYTES, cooperative=True,
+            shared_bytes=8 * SUMS, cooperative=True,
         )  # fmt: skip
         words = device.to_host(arguments.words)
         counts[[PUSHES, RELABELS, ARC_SCANS, GLOBAL_RELABELS]] += words[
-            [NUM_PUSHES, NUM_RELABELS, NUM_SCANS, NUM_UPDATES]
+            [Word.PUSHES, Word.RELABELS, Word.ARC_SCANS, Word.UPDATES]
         ]
-        return int(words[ENDING])
+        return int(words[Word.ENDING])
 
 
 def subtract_at(xp: AnyArray, values: AnyArray, places: AnyArray, amounts: AnyArray) -> None:

@@ -3,47 +3,11 @@
 #include "lanes.cuh"
 #include "stop.cuh"
 
-// Residual arcs by tail, both directions of every arc.
-struct Network {
-    const u32* first; // the arcs that leave vertex v are first[v] .. first[v + 1] - 1
-    const u32* head;
-    const u32* mate;  // the opposite direction
-    const i64* cost;
-    i64* residual;
-    i64* length;      // during a search, the length of the mate; NEVER if the mate is no residual arc
-};
+#include "engine.py: Network, Vertices, Tuning, Arguments, Word, Ending, SUMS"
 
-struct Vertices {
-    i64* price;
-    i64* excess;
-    i64* distance;
-    u32* changed;     // the distance fell since the vertex was last relaxed
-};
-
-struct Arguments {
-    Network net;
-    Vertices vertices;
-    u64 num_vertices;
-    i64 epsilon;
-    u64 pushing;      // nanoseconds of pushes and relabels between two barriers
-    u64 searching;    // most nanoseconds of relaxations between two barriers
-    u64 percent;      // time of pushes and relabels, of that of a price update
-    u64 reach;        // the least first limit of the distances of a search
-    u64 carry;        // the first limit is at least the farthest distance of the last search, divided by this
-    u64 updates;      // most price updates of a launch
-    u64 exact;        // 1: only find potentials for which no residual arc has negative reduced cost
-    u64 rounds;       // most rounds of a search
-    u32* arrivals;    // of GridTeam
-    u64* sums;        // three groups of SUMS numbers, zero before the launch
-    u64* words;       // of Report, which the host reads
-    const i64* stop;
-};
-
-enum Report : u32 { ENDING, PUSHES, RELABELS, ARC_SCANS, UPDATES };
-// OVER: the launch used up its updates. UNPROVED: a search used up its rounds.
-enum Ending : u64 { OVER, OPTIMAL, INFEASIBLE, STOPPED, UNPROVED };
 // What threads add up between two barriers.
-enum Sum : u32 { WORK, FARTHEST, UNREACHED, HALT, SUMS = 16 };
+enum Sum : u32 { WORK, FARTHEST, UNREACHED, HALT };
+static_assert(HALT < SUMS);
 
 constexpr i64 NEVER = 1ll << 61;
 
@@ -102,9 +66,7 @@ struct Counts {
 };
 
 // A vertex has the LANES lanes of a group.
-#ifndef LANES
-#define LANES 8
-#endif
+#include "engine.py: LANES"
 constexpr u32 GROUPS = WARP / LANES;
 constexpr u32 GROUP_MASK = LANES == 32 ? ALL_LANES : (1u << LANES % 32) - 1;
 
@@ -231,7 +193,7 @@ __device__ Ending search(const Arguments& args, Meeting& meeting, i64 first) {
     const u64 n = args.num_vertices;
     const bool exact = args.exact != 0;
     i64 limit = exact ? NEVER : first, reach = limit;
-    u64 slice = args.searching / 8;
+    u64 slice = args.tuning.searching / 8;
     for (u64 round = 0; round < args.rounds; ++round) {
         bool fell = false;
         const u64 until = nanoseconds() + slice;
@@ -250,7 +212,7 @@ __device__ Ending search(const Arguments& args, Meeting& meeting, i64 first) {
             __nanosleep(20);
 #endif
         } while (__any_sync(ALL_LANES, nanoseconds() < until));
-        slice = min(2 * slice, args.searching);
+        slice = min(2 * slice, args.tuning.searching);
         if (__any_sync(ALL_LANES, fell) && lane_id() == 0) meeting.add(WORK, 1);
         meeting.wait();
         if (meeting.last(HALT) > 0) return STOPPED;
@@ -347,9 +309,9 @@ __device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts) 
         meeting.wait();
 
         // pushes and relabels without locks, for about as long as the update took
-        const u64 now = nanoseconds(), enough = now + (now - began) * args.percent / 100;
+        const u64 now = nanoseconds(), enough = now + (now - began) * args.tuning.percent / 100;
         do {
-            const u64 until = nanoseconds() + args.pushing;
+            const u64 until = nanoseconds() + args.tuning.pushing;
             do {
                 own = 0;
                 for_own_vertices(

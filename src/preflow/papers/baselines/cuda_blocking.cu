@@ -7,12 +7,8 @@
 #include "worklist.cuh"
 
 
-// The tiles of a grid: flat blocks of pixels, rows of one slice.
 struct Tiling {
-    u64 width, height, depth;
-    u64 tile_width, tile_height;
-    u64 reach_x, reach_y, reach_z;  // largest distance to a neighbour along each axis
-    const u32* shift;               // from a height in shared memory to that of a neighbour, modulo 2**32
+#include "cuda_blocking.py: Tiling._fields"
 
     __device__ u32 tiles_x() const { return static_cast<u32>((width + tile_width - 1) / tile_width); }
     __device__ u32 tiles_y() const { return static_cast<u32>((height + tile_height - 1) / tile_height); }
@@ -91,37 +87,18 @@ public:
     }
 };
 
-// Operations of a launch; then its number of rounds, the number of rounds without a push at its end, and whether a
-// round changed nothing at all, so that no later one can.
-enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, SEARCHES, ROUNDS, QUIET_ROUNDS, IS_OVER, COUNTS };
-
 // Changes in a round, as bits.
 enum Change : u32 { PUSHED = 1, LIFTED = 2 };
 
 // Masks: the pixel may push; it has excess but must rise first; it has no excess.
 enum Mask : u8 { ACTIVE = 1, PASSIVE = 0, INACTIVE = 2 };
 
-struct Arguments {
-    Grid grid;
-    Tiling tiling;
-    u32* height;
-    u8* mask;
-    CapacityWord* pushed;  // without atomic operations: amount pushed over each arc, until the pull phase
-    u32* counters;         // arrivals at the barrier, then rotating counters; zero before the launch
-    u64* counts;           // zero before the launch
-    u64 atomic;
-    u64 lockstep;
-    u64 pushes;            // push phases per round
-    u64 most_rounds;
-    u64 most_levels;       // of lockstep searches, after which no round begins
-    u64 patience;          // rounds without a push after which the launch ends
-    const i64* stop;
-};
+#include "cuda_blocking.py: Count, COUNTS, Arguments"
 
 // Pushes to all lower neighbours. Heights do not change, so no other thread pushes over the same arcs or their
 // opposites. Only excess, which several neighbours may increase at once, needs atomic operations.
 __device__ void push(const Arguments& args, u32 p, const u32* height, u64 (&counts)[COUNTS]) {
-    const Grid& grid = args.grid;
+    const DeviceGrid& grid = args.grid;
     const i64 excess = grid.terminal_at(p);
     const u32 h = *height;
     i64 left = excess;
@@ -150,7 +127,7 @@ __device__ void push(const Arguments& args, u32 p, const u32* height, u64 (&coun
 
 // The pull phase: adds the amounts that the neighbours of each pixel have pushed to its excess.
 __device__ void pull(const Arguments& args, const GridTeam& team) {
-    const Grid& grid = args.grid;
+    const DeviceGrid& grid = args.grid;
     const u32 n = grid.size();
     for (u32 p = team.thread(); p < n; p += team.num_threads()) {
         i64 sum = 0;
@@ -186,7 +163,7 @@ __device__ void relabel(const Arguments& args, u32 p, const u32* height, u64 (&c
 // counts the levels of all searches of a launch.
 __device__ u32 search_in_lockstep(const Arguments& args, GridTeam& team, const RotatingSizes& found, u32& turn,
                                   u64& next_look) {
-    const Grid& grid = args.grid;
+    const DeviceGrid& grid = args.grid;
     const u32 n = grid.size();
     for (u32 p = team.thread(); p < n; p += team.num_threads())
         relaxed_store(&args.height[p], grid.terminal_at(p) < 0 ? 1u : UNREACHED);
@@ -229,7 +206,7 @@ __device__ void note(const RotatingSizes& changes, u32 round, Change change, boo
 // Alternates relabel and push phases until `patience` rounds in a row had no push, `most_rounds` rounds are over, or a
 // round changed nothing, so that no later one can.
 KERNEL(push_relabel_rounds, Arguments) {
-    const Grid& grid = args.grid;
+    const DeviceGrid& grid = args.grid;
     GridTeam team(args.counters);
     const RotatingSizes changes{args.counters + 32}, found{args.counters + 4 * 32};
     Tiles tiles(args.tiling, args.height);

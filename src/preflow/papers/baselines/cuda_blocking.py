@@ -63,14 +63,16 @@ Other departures
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
 from ...arrays import AnyArray, Array
 from ...cuda import runtime
 from ...cuda.runtime import Device
+from ...cuda.structs import U8, U32, U64, ConstI64, ConstU32
 from ...errors import InvalidInputError, SolverError
 from ...graph.integer_grid import IntegerGrid
 from ...gridcut.direction_major import (
@@ -87,8 +89,10 @@ from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Positions in Arguments.counts, after pushes, relabels and arc scans.
-SEARCHES, ROUNDS, QUIET_ROUNDS, IS_OVER, COUNTS = 3, 4, 5, 6, 7
+#: Operations of a launch; then its number of rounds, the number of rounds without a push at its end, and
+#: whether a round changed nothing at all, so that no later one can.
+Count = IntEnum("Count", "PUSHES RELABELS ARC_SCANS SEARCHES ROUNDS QUIET_ROUNDS IS_OVER", start=0)
+COUNTS = len(Count)
 #: Length of `Arguments.counters`, in words of 32 bits.
 COUNTER_WORDS = 7 * 32
 #: Threads per block, and blocks per multiprocessor: KERNEL_BOUNDS in the ``.cu`` file.
@@ -147,36 +151,38 @@ class BlockingOptions:
 
 
 class Tiling(NamedTuple):
-    """``Tiling`` in the ``.cu`` file."""
+    """The tiles of a grid: flat blocks of pixels, rows of one slice."""
 
     width: int
     height: int
     depth: int
     tile_width: int
     tile_height: int
+    #: largest distance to a neighbour along each axis
     reach_x: int
     reach_y: int
     reach_z: int
-    shift: AnyArray
+    shift: ConstU32  #: from a height in shared memory to that of a neighbour, modulo 2**32
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` file."""
+    """Arguments of "push_relabel_rounds"."""
 
     grid: DeviceGrid
     tiling: Tiling
-    height: AnyArray
-    mask: AnyArray
-    pushed: AnyArray
-    counters: AnyArray
-    counts: AnyArray
+    height: U32
+    mask: U8
+    #: without atomic operations: amount pushed over each arc, until the pull phase
+    pushed: Annotated[AnyArray, "CapacityWord*"]
+    counters: U32  #: arrivals at the barrier, then rotating counters; zero before the launch
+    counts: U64  #: zero before the launch
     atomic: bool
     lockstep: bool
-    pushes: int
+    pushes: int  #: push phases per round
     most_rounds: int
-    most_levels: int
-    patience: int
-    stop: AnyArray
+    most_levels: int  #: of lockstep searches, after which no round begins
+    patience: int  #: rounds without a push after which the launch ends
+    stop: ConstI64
 
 
 def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> tuple[Tiling, int]:
@@ -204,15 +210,15 @@ def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> 
         )
     shift = offsets @ np.array([row * rows, row, 1])
     tiling = Tiling(
-        width,
-        height,
-        depth,
-        options.block_width,
-        options.block_height,
-        reach_x,
-        reach_y,
-        reach_z,
-        device.xp.asarray((shift % 2**32).astype(np.uint32)),
+        width=width,
+        height=height,
+        depth=depth,
+        tile_width=options.block_width,
+        tile_height=options.block_height,
+        reach_x=reach_x,
+        reach_y=reach_y,
+        reach_z=reach_z,
+        shift=device.xp.asarray((shift % 2**32).astype(np.uint32)),
     )
     return tiling, needed
 
@@ -234,7 +240,9 @@ def push_and_relabel(device: Device, arguments: Arguments, shared_bytes: int, co
         cooperative=True,
     )
     counts = device.to_host(arguments.counts)
-    control.counts[[PUSHES, RELABELS, ARC_SCANS, GLOBAL_RELABELS]] += counts[: SEARCHES + 1]
+    control.counts[[PUSHES, RELABELS, ARC_SCANS, GLOBAL_RELABELS]] += counts[
+        [Count.PUSHES, Count.RELABELS, Count.ARC_SCANS, Count.SEARCHES]
+    ]
     return counts
 
 
@@ -254,20 +262,20 @@ def solve(
     xp = device.xp
     search = make_search(device, state)
     arguments = Arguments(
-        state,
-        tiling,
-        search.height,
-        xp.empty(state.num_pixels, dtype=np.uint8),
-        xp.zeros_like(state.residual[: 0 if options.atomic else None]),
-        xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        xp.zeros(COUNTS, dtype=np.uint64),
-        options.atomic,
-        options.relabel == "lockstep",
-        options.pushes,
-        options.rounds,
-        LEVELS_PER_LAUNCH,
-        options.patience,
-        device.stop_word(control),
+        grid=state,
+        tiling=tiling,
+        height=search.height,
+        mask=xp.empty(state.num_pixels, dtype=np.uint8),
+        pushed=xp.zeros_like(state.residual[: 0 if options.atomic else None]),
+        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
+        counts=xp.zeros(COUNTS, dtype=np.uint64),
+        atomic=options.atomic,
+        lockstep=options.relabel == "lockstep",
+        pushes=options.pushes,
+        most_rounds=options.rounds,
+        most_levels=LEVELS_PER_LAUNCH,
+        patience=options.patience,
+        stop=device.stop_word(control),
     )
     rounds = 0
     if options.stopping == "published":
@@ -275,7 +283,7 @@ def solve(
     while (active := search_at_rest(device, search, control, "cuda-blocking")) > 0:
         if control.stopped or options.stopping == "published":
             break
-        rounds += int(push_and_relabel(device, arguments, shared_bytes, control)[ROUNDS])
+        rounds += int(push_and_relabel(device, arguments, shared_bytes, control)[Count.ROUNDS])
     control.remarks.append(f"{rounds:,} rounds")
     if active > 0 and not control.stopped:
         control.unproved.append(f"the published rule stopped while excess of {active:,} could reach the sink")
@@ -294,9 +302,9 @@ def push_until_quiet(device: Device, arguments: Arguments, shared_bytes: int, co
         counts = push_and_relabel(
             device, arguments._replace(patience=arguments.patience - quiet), shared_bytes, control
         )
-        done, quiet_now = int(counts[ROUNDS]), int(counts[QUIET_ROUNDS])
+        done, quiet_now = int(counts[Count.ROUNDS]), int(counts[Count.QUIET_ROUNDS])
         quiet = quiet + quiet_now if quiet_now == done else quiet_now
-        rounds, is_over = rounds + done, bool(counts[IS_OVER])
+        rounds, is_over = rounds + done, bool(counts[Count.IS_OVER])
         if rounds > MOST_ROUNDS:
             raise SolverError(f"cuda-blocking gave up after {MOST_ROUNDS:,} rounds")
     return rounds

@@ -1,53 +1,18 @@
 // The persistent kernel of cuda_hopcroft_karp.py, which has definitions, invariants and pseudo-code. Every parallel
 // loop ends at a barrier of the grid. A thread works on one column, or on one row, at a time.
 #include "lanes.cuh"
+#include "loop_state.cuh"
 #include "stop.cuh"
 #include "worklist.cuh"
 
 // No partner, no predecessor; and a column that the search has not reached.
 constexpr u32 NONE = 0xffffffffu;
 
-enum Phase : u64 { BEGIN, SEARCH, AUGMENT, REPAIR, DONE };
+#include "cuda_hopcroft_karp.py: Phase, HopcroftKarpState"
 
-// The state of the loop. Each block has a copy, which its first thread changes between the two halves of a barrier;
-// between two launches the state is in device memory.
-struct State {
-    u64 phase;
-    u64 rounds_left;  // barriers left of this launch
-    u64 round;        // barriers so far; selects one of the rotating counters
-    u64 level;        // level of the columns to search from next
-    u64 has_found;    // whether the search has reached a free row
-    u64 phases, levels;
-    u64 next_look;    // when to read the stop word again
+#include "cuda_hopcroft_karp.py: Arguments"
 
-    template <class Team>
-    __device__ void end_round(const Team& team) {
-        rounds_left = team.is_last(round) ? 0 : rounds_left - min(rounds_left, 1ull);
-        ++round;
-    }
-};
-constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
-
-struct Arguments {
-    const u32* first;        // the rows of every column
-    const u32* neighbour;
-    u32* row_mate;
-    u32* column_mate;
-    u32* predecessor;        // of a row: the column from which the search reached it
-    u32* level;              // of a column
-    u32* root;               // of a column: the free column whose tree it is in
-    u32* has_path;           // of a free column: whether its tree has reached a free row
-    u64 num_rows;
-    u64 num_columns;
-    u32* arrivals;
-    u32* counters;
-    u64* state;
-    u64* counts;
-    u64 is_shortest;         // a search ends with the first level that reaches a free row
-    const i64* stop;
-};
-
-__device__ void begin_search(const Arguments& args, GridTeam& team, State& state) {
+__device__ void begin_search(const Arguments& args, GridTeam& team, HopcroftKarpState& state) {
     for (u32 u = team.thread(); u < args.num_rows; u += team.num_threads()) relaxed_store(&args.predecessor[u], NONE);
     for (u32 v = team.thread(); v < args.num_columns; v += team.num_threads()) {
         const bool is_free = relaxed_load(&args.column_mate[v]) == NONE;
@@ -56,7 +21,7 @@ __device__ void begin_search(const Arguments& args, GridTeam& team, State& state
         relaxed_store(&args.has_path[v], 0u);
     }
     team.wait([&] {
-        state.end_round(team);
+        end_round(team, state);
         state.level = state.has_found = 0;
         ++state.phases;
         state.phase = SEARCH;
@@ -65,8 +30,8 @@ __device__ void begin_search(const Arguments& args, GridTeam& team, State& state
 
 // Searches from the columns of a level. If threads reach a row at the same time, the predecessor that one of them wrote
 // stays. Trees that have reached a free row grow no further.
-__device__ void search_level(const Arguments& args, GridTeam& team, const RotatingSizes& found, State& state,
-                             u64& edge_scans) {
+__device__ void search_level(const Arguments& args, GridTeam& team, const RotatingSizes& found,
+                             HopcroftKarpState& state, u64& edge_scans) {
     constexpr u32 GROWS = 1, FINDS = 2;
     const u32 level = static_cast<u32>(state.level);
     u32 outcome = 0;
@@ -93,7 +58,7 @@ __device__ void search_level(const Arguments& args, GridTeam& team, const Rotati
     if (outcome != 0) relaxed_fetch_or(found.of(state.round + 1), outcome);
     team.wait([&] {
         const u32 all = found.read(state.round + 1);
-        state.end_round(team);
+        end_round(team, state);
         state.has_found |= (all & FINDS) != 0;
         ++state.level;
         ++state.levels;
@@ -106,7 +71,7 @@ __device__ void search_level(const Arguments& args, GridTeam& team, const Rotati
 // meet: a column whose row was reached from it was taken by another walk in this phase, and the rest of the way belongs
 // to that one. If two walks take a column at the same time, one of them is overwritten. No column loses its row, so the
 // matching grows by at least one, though rows may be left over.
-__device__ void augment(const Arguments& args, GridTeam& team, State& state) {
+__device__ void augment(const Arguments& args, GridTeam& team, HopcroftKarpState& state) {
     for (u32 start = team.thread(); start < args.num_rows; start += team.num_threads()) {
         if (relaxed_load(&args.row_mate[start]) != NONE) continue;
         u32 u = start;
@@ -120,13 +85,13 @@ __device__ void augment(const Arguments& args, GridTeam& team, State& state) {
         }
     }
     team.wait([&] {
-        state.end_round(team);
+        end_round(team, state);
         state.phase = REPAIR;
     });
 }
 
 // Sets the column of every row: the column that has it now, if there is one.
-__device__ void repair(const Arguments& args, GridTeam& team, State& state) {
+__device__ void repair(const Arguments& args, GridTeam& team, HopcroftKarpState& state) {
     for (u32 u = team.thread(); u < args.num_rows; u += team.num_threads()) {
         const u32 v = relaxed_load(&args.predecessor[u]), mate = relaxed_load(&args.row_mate[u]);
         u32 now = NONE;
@@ -137,20 +102,19 @@ __device__ void repair(const Arguments& args, GridTeam& team, State& state) {
         relaxed_store(&args.row_mate[u], now);
     }
     team.wait([&] {
-        state.end_round(team);
+        end_round(team, state);
         state.phase = BEGIN;
     });
 }
 
 KERNEL(hopcroft_karp_slice, Arguments) {
     SharedArena arena;
-    State& state = *arena.take<State>(1);
-    u64* const copy = reinterpret_cast<u64*>(&state);
+    HopcroftKarpState& state = *arena.take<HopcroftKarpState>(1);
     GridTeam team(args.arrivals);
     const RotatingSizes found{args.counters};
     u64 edge_scans = 0;
     team.wait([&] {
-        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+        load_state(args.state, state);
     });
     // A launch does not end between walks and repair, so that the arrays always hold a matching.
     while (state.phase != DONE && (state.rounds_left > 0 || state.phase == REPAIR)) {
@@ -169,8 +133,7 @@ KERNEL(hopcroft_karp_slice, Arguments) {
             repair(args, team, state);
     }
     team.wait([&] {
-        if (blockIdx.x == 0)
-            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+        if (blockIdx.x == 0) save_state(args.state, state);
     });
     edge_scans = sum_of_warp(edge_scans);
     if (edge_scans > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[0], edge_scans);

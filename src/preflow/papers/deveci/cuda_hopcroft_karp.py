@@ -33,24 +33,23 @@ Pseudo-code, of the kernel::
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import AnyArray
 from ...bipartite.device_launches import count_free, require_room, run_phases
 from ...bipartite.match_arrays import Matching
 from ...cuda.launches import ARRIVAL_WORDS, launches
+from ...cuda.structs import U32, U64, ConstI64, ConstU32
 from ...graph.bipartite import DeviceBipartiteGraph
 from ...solving.options import check_flag
 from ...solving.run import Control
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Words of the kernel's state and of its counters, and the word of the state that counts phases.
-STATE_WORDS, COUNTER_WORDS = 8, 3 * 32
-NUM_PHASES = 5
-DONE = 4
+#: Words of the kernel's counters.
+COUNTER_WORDS = 3 * 32
 #: Bytes on the device besides the graph and the matching: per edge, row and column.
 BYTES = 0, 4, 12
 
@@ -71,25 +70,41 @@ class HopcroftKarpOptions:
         check_flag("shortest", self.shortest)
 
 
-class Arguments(NamedTuple):
-    """The struct ``Arguments`` of the ``.cu`` file."""
+Phase = IntEnum("Phase", "BEGIN SEARCH AUGMENT REPAIR DONE", start=0)
 
-    first: AnyArray
-    neighbour: AnyArray
-    row_mate: AnyArray
-    column_mate: AnyArray
-    predecessor: AnyArray
-    level: AnyArray
-    root: AnyArray
-    has_path: AnyArray
+
+class HopcroftKarpState(NamedTuple):
+    """The state of the kernel."""
+
+    phase: int = 0
+    rounds_left: int = 0  #: barriers left of this launch
+    round: int = 0  #: barriers so far; selects one of the rotating counters
+    level: int = 0  #: level of the columns to search from next
+    has_found: int = 0  #: whether the search has reached a free row
+    phases: int = 0
+    levels: int = 0
+    next_look: int = 0  #: when to read the stop word again
+
+
+class Arguments(NamedTuple):
+    """Arguments of "hopcroft_karp_slice"."""
+
+    first: ConstU32  #: the rows of every column
+    neighbour: ConstU32
+    row_mate: U32
+    column_mate: U32
+    predecessor: U32  #: of a row: the column from which the search reached it
+    level: U32  #: of a column
+    root: U32  #: of a column: the free column whose tree it is in
+    has_path: U32  #: of a free column: whether its tree has reached a free row
     num_rows: int
     num_columns: int
-    arrivals: AnyArray
-    counters: AnyArray
-    state: AnyArray
-    counts: AnyArray
-    is_shortest: bool
-    stop: AnyArray
+    arrivals: U32
+    counters: U32
+    state: U64
+    counts: U64
+    is_shortest: bool  #: a search ends with the first level that reaches a free row
+    stop: ConstI64
 
 
 def solve(
@@ -102,29 +117,29 @@ def solve(
     """
     device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
     require_room(device, graph, BYTES, both_sides=True)
+    first, neighbour = graph.columns
     arguments = Arguments(
-        *graph.columns,
-        matching.row_match,
-        matching.column_match,
-        xp.empty(num_rows, dtype=np.uint32),
-        xp.empty(num_columns, dtype=np.uint32),
-        xp.empty(num_columns, dtype=np.uint32),
-        xp.empty(num_columns, dtype=np.uint32),
-        num_rows,
-        num_columns,
-        xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
-        xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        xp.zeros(STATE_WORDS, dtype=np.uint64),
-        xp.zeros(1, dtype=np.uint64),
-        options.shortest,
-        device.stop_word(control),
+        first=first,
+        neighbour=neighbour,
+        row_mate=matching.row_match,
+        column_mate=matching.column_match,
+        predecessor=xp.empty(num_rows, dtype=np.uint32),
+        level=xp.empty(num_columns, dtype=np.uint32),
+        root=xp.empty(num_columns, dtype=np.uint32),
+        has_path=xp.empty(num_columns, dtype=np.uint32),
+        num_rows=num_rows,
+        num_columns=num_columns,
+        arrivals=xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
+        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
+        state=xp.asarray(HopcroftKarpState(), dtype=np.uint64),
+        counts=xp.zeros(1, dtype=np.uint64),
+        is_shortest=options.shortest,
+        stop=device.stop_word(control),
     )
     control.progress[:] = count_free(matching.column_match, num_rows)
-    states = launches(device, SOURCE, "hopcroft_karp_slice", arguments, DONE)
     return run_phases(
-        states,
-        DONE,
-        NUM_PHASES,
+        launches(device, SOURCE, "hopcroft_karp_slice", arguments, HopcroftKarpState, Phase.DONE),
+        Phase.DONE,
         lambda: int(device.to_host(arguments.counts)[0]),
         lambda: count_free(matching.column_match, num_rows),
         control,

@@ -57,7 +57,7 @@ from ...arrays import Array, Indices, Integers
 from ...cuda import runtime
 from ...cuda.runtime import WATCH_WORDS, Device
 from ...graph.integer_grid import IntegerGrid
-from ...gridcut.cuda_lockfree import COUNTS, Steps, take_steps
+from ...gridcut.cuda_lockfree import COUNTS, StepArguments, take_steps
 from ...gridcut.direction_major import (
     DeviceGrid,
     make_search,
@@ -233,7 +233,14 @@ def solve(
     search = make_search(device, state)
     search.height[:] = 0
     counts, watch = (device.xp.zeros(size, dtype=np.uint64) for size in (COUNTS, WATCH_WORDS))
-    steps = Steps(state, search.height, counts, options.cycles, device.stop_word(control), watch)
+    steps = StepArguments(
+        grid=state,
+        height=search.height,
+        counts=counts,
+        cycles=options.cycles,
+        stop=device.stop_word(control),
+        watch=watch,
+    )
     step = device.to_host(state.step).astype(np.int32).astype(np.int64).astype(np.uint64)
     book = Bookkeeping(options, on_host(device, state, search.height, step))
     if start is not None:  # its flow may be maximum

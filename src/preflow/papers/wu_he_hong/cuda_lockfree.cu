@@ -3,25 +3,14 @@
 #include "search.cuh"
 #include "stop.cuh"
 
-// What the threads of a launch did, and on how many vertices in the last cycle.
-enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, PUSHES_BESIDE_SEARCH, ACTIVE, COUNTS };
-
-struct StepArguments {
-    Network net;
-    u32* height;
-    const u32* searching;  // not zero while a search runs beside
-    u64* counts;
-    u64 cycles;            // steps of each vertex
-    const i64* stop;
-    CycleWatch* watch;
-};
+#include "cuda_lockfree.py: Count, COUNTS, StepArguments, Outcome, SearchArguments"
 
 // Pushes once, to the lowest neighbour, or relabels, if `v` is active. Its excess is read before its arcs, and a
 // receiver gets the way back before the excess: so who reads the excess knows all arcs that it may take, also those
 // that a push opened after he was lifted. The receiver is credited before the sender is debited: excess is never
 // out of sight.
 __device__ void step(const StepArguments& args, u32 v, u64 (&counts)[COUNTS]) {
-    const Network& net = args.net;
+    const DeviceNetwork& net = args.net;
     const u32 n = static_cast<u32>(net.num_vertices);
     const i64 excess = acquire_load(&net.excess[v]);
     if (excess <= 0) return;
@@ -76,20 +65,6 @@ KERNEL(take_steps, StepArguments) {
     }
     for (u32 k = 0; k < COUNTS; ++k) add_up(&args.counts[k], counts[k]);
 }
-
-// What a search tells: the excess on vertices that can reach the sink, if nothing moved; and how many vertices it
-// reached that were labelled dead, if something did.
-enum Outcome : u32 { ACTIVE_EXCESS, REVIVED };
-
-struct SearchArguments {
-    Network net;
-    u32* height;
-    u32* distance;   // what the search finds: the heights themselves if nothing moves
-    u64* order;
-    u32* counters;   // arrivals at the barrier, and the sizes of levels; zero before the launch
-    u32* searching;
-    u64* outcome;    // zero before the launch
-};
 
 // Threads that look at the arcs of one vertex together, and how many each looks at.
 constexpr u32 SEARCH_LANES = 8, SEARCH_ARCS = 2;

@@ -48,14 +48,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
 from ...arrays import AnyArray, Array
 from ...cuda import runtime
 from ...cuda.runtime import WATCH_WORDS, Device
+from ...cuda.structs import U32, U64, ConstI64, ConstU32
 from ...errors import SolverError
 from ...graph.device.residual import DeviceNetwork, from_device, search_room, to_device
 from ...graph.residual import ResidualArrays
@@ -64,10 +66,12 @@ from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Positions in StepArguments.counts after pushes, relabels and arc scans, and the number of counts.
-PUSHES_BESIDE_SEARCH, ACTIVE, COUNTS = 3, 4, 5
-#: Positions in SearchArguments.outcome, and their number.
-ACTIVE_EXCESS, REVIVED, OUTCOMES = 0, 1, 2
+#: What the threads of a launch did, and on how many vertices in the last cycle.
+Count = IntEnum("Count", "PUSHES RELABELS ARC_SCANS PUSHES_BESIDE_SEARCH ACTIVE", start=0)
+COUNTS = len(Count)
+#: What a search tells: the excess on vertices that can reach the sink, if nothing moved; and how many
+#: vertices it reached that were labelled dead, if something did.
+Outcome = IntEnum("Outcome", "ACTIVE_EXCESS REVIVED", start=0)
 COUNTER_WORDS = 64
 #: More global relabels than any network needs.
 MOST_SEARCHES = 10_000_000
@@ -97,40 +101,40 @@ class CudaLockFreeOptions:
 
 
 class StepArguments(NamedTuple):
-    """``StepArguments`` in the ``.cu`` file."""
+    """Arguments of "take_steps"."""
 
     net: DeviceNetwork
-    height: AnyArray
-    searching: AnyArray
-    counts: AnyArray
-    cycles: int
-    stop: AnyArray
-    watch: AnyArray
+    height: U32
+    searching: ConstU32  #: not zero while a search runs beside
+    counts: U64
+    cycles: int  #: steps of each vertex
+    stop: ConstI64
+    watch: Annotated[AnyArray, "CycleWatch*"]
 
 
 class SearchArguments(NamedTuple):
-    """``SearchArguments`` in the ``.cu`` file."""
+    """Arguments of "search_at_rest" and "search_beside"."""
 
     net: DeviceNetwork
-    height: AnyArray
-    distance: AnyArray
-    order: AnyArray
-    counters: AnyArray
-    searching: AnyArray
-    outcome: AnyArray
+    height: U32
+    distance: U32  #: what the search finds: the heights themselves if nothing moves
+    order: U64
+    counters: U32  #: arrivals at the barrier, and the sizes of levels; zero before the launch
+    searching: U32
+    outcome: U64  #: zero before the launch
 
 
 def make_steps(device: Device, net: DeviceNetwork, cycles: int, control: Control) -> StepArguments:
     """Return the arguments of the kernel that pushes and relabels; the caller sets the heights."""
     xp = device.xp
     return StepArguments(
-        net,
-        xp.empty(net.num_vertices, dtype=np.uint32),
-        xp.zeros(1, dtype=np.uint32),
-        xp.zeros(COUNTS, dtype=np.uint64),
-        cycles,
-        device.stop_word(control),
-        xp.zeros(WATCH_WORDS, dtype=np.uint64),
+        net=net,
+        height=xp.empty(net.num_vertices, dtype=np.uint32),
+        searching=xp.zeros(1, dtype=np.uint32),
+        counts=xp.zeros(COUNTS, dtype=np.uint64),
+        cycles=cycles,
+        stop=device.stop_word(control),
+        watch=xp.zeros(WATCH_WORDS, dtype=np.uint64),
     )
 
 
@@ -146,7 +150,7 @@ def read_counts(device: Device, steps: StepArguments, control: Control) -> Array
     """Wait for the kernels to end, add up their operations, and return the counts."""
     device.synchronize()
     counts = device.to_host(steps.counts)
-    control.counts[[PUSHES, RELABELS, ARC_SCANS]] += counts[:3]
+    control.counts[[PUSHES, RELABELS, ARC_SCANS]] += counts[[Count.PUSHES, Count.RELABELS, Count.ARC_SCANS]]
     return counts
 
 
@@ -179,7 +183,7 @@ def search_at_rest(device: Device, search: SearchArguments, control: Control) ->
     """Make the heights exact; return the excess on vertices that can reach the sink."""
     with relabel_time(control):
         launch_search(device, search, "search_at_rest", device.num_multiprocessors)
-        active_excess = int(device.to_host(search.outcome)[ACTIVE_EXCESS])
+        active_excess = int(device.to_host(search.outcome)[Outcome.ACTIVE_EXCESS])
     count_search(control, "cuda-lockfree")
     control.progress[0] = active_excess
     return active_excess
@@ -201,9 +205,9 @@ def push_beside_searches(
         counts = read_counts(device, steps, control)
         count_search(control, "cuda-lockfree")
         searches += 1
-        pushes += int(counts[PUSHES_BESIDE_SEARCH])
-        revived = device.to_host(search.outcome)[REVIVED]
-        if counts[ACTIVE] == 0 or revived > 0 or control.stopped:
+        pushes += int(counts[Count.PUSHES_BESIDE_SEARCH])
+        revived = device.to_host(search.outcome)[Outcome.REVIVED]
+        if counts[Count.ACTIVE] == 0 or revived > 0 or control.stopped:
             return searches, pushes
 
 
@@ -213,13 +217,13 @@ def first_stage(device: Device, net: DeviceNetwork, options: CudaLockFreeOptions
     concurrent = options.relabel == "concurrent"
     steps = make_steps(device, net, options.cycles, control)
     search = SearchArguments(
-        net,
-        steps.height,
-        steps.height,
-        xp.empty(search_room(net), dtype=np.uint64),
-        xp.zeros(COUNTER_WORDS, dtype=np.uint64),
-        steps.searching,
-        xp.zeros(OUTCOMES, dtype=np.uint64),
+        net=net,
+        height=steps.height,
+        distance=steps.height,
+        order=xp.empty(search_room(net), dtype=np.uint64),
+        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint64),
+        searching=steps.searching,
+        outcome=xp.zeros(len(Outcome), dtype=np.uint64),
     )
     beside = search._replace(distance=xp.empty(n, dtype=np.uint32)) if concurrent else search
     searches = pushes = 0

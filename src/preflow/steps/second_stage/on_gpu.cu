@@ -1,14 +1,8 @@
 // The kernels of on_gpu.py: the capacity left on every input arc, and hence its flow.
 #include "input_arcs.cuh"
 
-// The capacities that are left. A place is the number of a residual arc, or behind those a vertex for its arc from the
-// source, or behind those a vertex for its arc to the sink.
 struct Left {
-    const Arc* arcs;
-    u64 num_arcs;
-    const i64* returned;       // capacity left from the source to each vertex
-    const i64* sink_residual;
-    const u32* arc;            // the residual arc of each input arc
+#include "on_gpu.py: Left._fields"
 
     __device__ i64 at(u64 place, u64 num_inner) const {
         if (place < num_arcs) return arcs[place].residual;
@@ -29,14 +23,7 @@ __device__ u64 place_of(const InputArcs& input, const Left& left, u64 i, bool ba
     return ends.tail == source && ends.head == sink ? STRAIGHT : NOWHERE;
 }
 
-struct SeenArguments {
-    InputArcs input;
-    Left left;
-    const i64* amount;
-    u64 backward;
-    u32* seen;      // a bit for every place: at least one input arc has capacity there
-    u32* shared;    // a bit for every place: at least two have
-};
+#include "on_gpu.py: SeenArguments, FlowArguments, PlacesArguments"
 
 KERNEL(find_shared, SeenArguments) {
     for (u64 i = grid_thread(); i < args.input.num_arcs; i += grid_threads()) {
@@ -46,17 +33,6 @@ KERNEL(find_shared, SeenArguments) {
         if (relaxed_fetch_or(&args.seen[place / 32], bit) & bit) relaxed_fetch_or(&args.shared[place / 32], bit);
     }
 }
-
-struct FlowArguments {
-    InputArcs input;
-    Left left;
-    const i64* amount;
-    u64 backward;
-    const u32* shared;
-    u64 num_words;     // of `shared`; 0 if no place is shared
-    u8* waits;         // whether an arc's place is shared, so that its flow is added later
-    i64* flow;
-};
 
 KERNEL(add_flow, FlowArguments) {
     for (u64 i = grid_thread(); i < args.input.num_arcs; i += grid_threads()) {
@@ -69,16 +45,6 @@ KERNEL(add_flow, FlowArguments) {
         args.flow[i] += args.backward ? left - amount : amount - left;
     }
 }
-
-struct PlacesArguments {
-    InputArcs input;
-    Left left;
-    u64 backward;
-    const i64* entry;   // input arcs
-    u64 num_entries;
-    u64* place;
-    i64* left_there;
-};
 
 KERNEL(find_places, PlacesArguments) {
     for (u64 k = grid_thread(); k < args.num_entries; k += grid_threads()) {

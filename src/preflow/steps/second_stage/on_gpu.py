@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ...arrays import AnyArray
+from ...cuda.structs import I64, U8, U32, U64, ConstI64, ConstU32
 from ...errors import SolverError
 from ...graph.device.build import DeviceResidualNetwork, InputArcs
 from ...graph.device.residual import DeviceNetwork
@@ -30,42 +31,54 @@ Outcome = TypeVar("Outcome")
 SOURCE = Path(__file__).with_suffix(".cu")
 
 
-class _Left(NamedTuple):
-    arcs: AnyArray
+class Left(NamedTuple):
+    """The capacities that are left.
+
+    A place is the number of a residual arc, or behind those a vertex for its arc from the source, or behind
+    those a vertex for its arc to the sink.
+    """
+
+    arcs: Annotated[AnyArray, "const Arc*"]
     num_arcs: int
-    returned: AnyArray
-    sink_residual: AnyArray
-    arc: AnyArray
+    returned: ConstI64  #: capacity left from the source to each vertex
+    sink_residual: ConstI64
+    arc: ConstU32  #: the residual arc of each input arc
 
 
-class _Seen(NamedTuple):
+class SeenArguments(NamedTuple):
+    """Arguments of "find_shared"."""
+
     input: InputArcs
-    left: _Left
-    amount: AnyArray
+    left: Left
+    amount: ConstI64
     backward: int
-    seen: AnyArray
-    shared: AnyArray
+    seen: U32  #: a bit for every place: at least one input arc has capacity there
+    shared: U32  #: a bit for every place: at least two have
 
 
-class _Flow(NamedTuple):
+class FlowArguments(NamedTuple):
+    """Arguments of "add_flow"."""
+
     input: InputArcs
-    left: _Left
-    amount: AnyArray
+    left: Left
+    amount: ConstI64
     backward: int
-    shared: AnyArray
-    num_words: int
-    waits: AnyArray
-    flow: AnyArray
+    shared: ConstU32
+    num_words: int  #: of `shared`; 0 if no place is shared
+    waits: U8  #: whether an arc's place is shared, so that its flow is added later
+    flow: I64
 
 
-class _Places(NamedTuple):
+class PlacesArguments(NamedTuple):
+    """Arguments of "find_places"."""
+
     input: InputArcs
-    left: _Left
+    left: Left
     backward: int
-    entry: AnyArray
+    entry: ConstI64  #: input arcs
     num_entries: int
-    place: AnyArray
-    left_there: AnyArray
+    place: U64
+    left_there: I64
 
 
 class _Waiting(NamedTuple):
@@ -196,20 +209,43 @@ def flow_of_arcs(network: FlowNetwork, residual: DeviceResidualNetwork, returned
     """
     device, xp, net = residual.device, residual.device.xp, residual.arrays
     arcs = residual.input_arcs(network)
-    left = _Left(net.arcs, len(net.arcs), returned, net.sink_residual, residual.arc)
+    left = Left(
+        arcs=net.arcs,
+        num_arcs=len(net.arcs),
+        returned=returned,
+        sink_residual=net.sink_residual,
+        arc=residual.arc,
+    )
     shared = _shared_places(residual, arcs, left)
     flow = xp.zeros(arcs.num_arcs, dtype=np.int64)
     waiting = []
     for backward, put_on_device in residual.amounts():
         amount = put_on_device()
         waits = xp.empty(arcs.num_arcs if len(shared) else 0, dtype=np.uint8)
-        adding = _Flow(arcs, left, amount, backward, shared, len(shared), waits, flow)
+        adding = FlowArguments(
+            input=arcs,
+            left=left,
+            amount=amount,
+            backward=backward,
+            shared=shared,
+            num_words=len(shared),
+            waits=waits,
+            flow=flow,
+        )
         device.share(SOURCE, "add_flow", arcs.num_arcs, adding)
         entry = xp.flatnonzero(waits)
         if len(entry):
             place = xp.empty(len(entry), dtype=np.uint64)
             left_there = xp.empty(len(entry), dtype=np.int64)
-            finding = _Places(arcs, left, backward, entry, len(entry), place, left_there)
+            finding = PlacesArguments(
+                input=arcs,
+                left=left,
+                backward=backward,
+                entry=entry,
+                num_entries=len(entry),
+                place=place,
+                left_there=left_there,
+            )
             device.share(SOURCE, "find_places", len(entry), finding)
             waiting.append(_Waiting(backward, entry, amount[entry], place, left_there))
         del amount, adding, waits
@@ -218,7 +254,7 @@ def flow_of_arcs(network: FlowNetwork, residual: DeviceResidualNetwork, returned
     return residual.in_input_units(flow)
 
 
-def _shared_places(residual: DeviceResidualNetwork, arcs: InputArcs, left: _Left) -> AnyArray:
+def _shared_places(residual: DeviceResidualNetwork, arcs: InputArcs, left: Left) -> AnyArray:
     """Return a bit for every place that two input arcs share; an empty array if there is none."""
     device, xp = residual.device, residual.device.xp
     if not residual.has_shared_arcs:
@@ -226,7 +262,9 @@ def _shared_places(residual: DeviceResidualNetwork, arcs: InputArcs, left: _Left
     num_places = left.num_arcs + 2 * arcs.num_inner
     seen, shared = (xp.zeros(-(-num_places // 32), dtype=np.uint32) for _ in range(2))
     for backward, put_on_device in residual.amounts():
-        arguments = _Seen(arcs, left, put_on_device(), backward, seen, shared)
+        arguments = SeenArguments(
+            input=arcs, left=left, amount=put_on_device(), backward=backward, seen=seen, shared=shared
+        )
         device.share(SOURCE, "find_shared", arcs.num_arcs, arguments)
     return shared
 

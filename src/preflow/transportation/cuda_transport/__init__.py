@@ -61,8 +61,9 @@ Departures
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,7 @@ from numpy.typing import NDArray
 from ...arrays import AnyArray, Array
 from ...certify.device_transport import PlanArrays
 from ...cuda.runtime import Device, Macros
+from ...cuda.structs import I64, U32, U64, ConstI64, ConstU32, ConstU64
 from ...errors import CostOverflowError, SolverError
 from ...graph.device.costs import DeviceCosts, type_macros
 from ...graph.device.points import DevicePoints
@@ -78,21 +80,23 @@ from ...solving.options import check_count, check_flag
 from ...solving.run import Control
 from ...stats import ARC_SCANS, PIVOTS
 from ..solution import DevicePlans
-from .refined import refined_tree
+from .refined import Costs, refined_tree
 
 SOURCE = Path(__file__).with_name("simplex.cu")
 LISTING = Path(__file__).with_name("plans.cu")
-#: Bytes of shared memory that a block needs besides arrays of vertices, as in state.cuh: for vertices with
-#: numbers of 16 bits, and of 32 bits.
+#: Bytes of shared memory that a block needs besides arrays of vertices: for vertices with numbers of 16 bits,
+#: and of 32 bits.
 SCRATCH_BYTES = {2: 4096 + 6144, 4: 4096 + 12288}
 #: Shared memory that a multiprocessor keeps for itself, for each block.
 RESERVED_BYTES = 1024
 #: Items with more vertices have numbers of 32 bits.
 MOST_NARROW = 2**16 - 2
-#: Words of an item and the places of some, endings, and words of the counters of a team, as in state.cuh.
-WORDS, ENDING, PIVOT_COUNT, PRICING_COUNT = 8, 0, 4, 5
-OVER, OPTIMAL, SMOOTHED, STARTED = 1, 2, 6, 7
-ARRIVAL_WORDS = 32
+#: How the last launch of an item ended, and its state within a launch: see state.cuh.
+State = IntEnum("State", "NEW OVER OPTIMAL STOPPED GOING PROVING SMOOTHED STARTED", start=0)
+#: Words of an item.
+ItemWord = IntEnum("ItemWord", "ENDING STATE HALT OPEN_ROWS PIVOTS PRICINGS", start=0)
+#: Words between those of two items, and words of the counters of a team.
+WORDS, ARRIVAL_WORDS = 8, 32
 #: Costs and prices stay below this number.
 MOST_PRICE = 2**60
 #: The largest float cost is rounded to an integer of at most this many bits.
@@ -169,74 +173,66 @@ class CudaTransportOptions:
         return usual._replace(temperatures=temperatures, steps=self.steps or usual.steps)
 
 
-class Costs(NamedTuple):
-    """The struct ``Costs`` of dense_costs.cuh."""
-
-    rows: AnyArray
-    columns: AnyArray
-    num_columns: int
-    factor: int
-
-
 class Arguments(NamedTuple):
-    """The struct ``Arguments`` of state.cuh."""
+    """Arguments of "transport_slice"; arrays have one part for each item."""
 
     costs: Costs
     num_items: int
     num_rows: int
     num_columns: int
     blocks_an_item: int
-    parts: int
-    chunks: int
+    parts: int  #: pieces of a row that are priced apart
+    chunks: int  #: groups of rows that are smoothed apart
     temperatures: int
-    steps: int
-    hottest: int
-    cooling: int
+    steps: int  #: at each temperature
+    hottest: int  #: word of the first temperature, a float64
+    cooling: int  #: word of the factor from one temperature to the next
+    #: pivots follow one pricing while the best pair is at least as good as this part of the first one
     percent: int
-    pivots: int
-    pauses: int
-    room: int
-    mass: AnyArray
-    root: AnyArray
-    nodes: AnyArray
-    place: AnyArray
-    price: AnyArray
-    flow: AnyArray
-    name: AnyArray
-    range: AnyArray
-    stage: AnyArray
-    excess: AnyArray
-    left: AnyArray
-    level: AnyArray
-    value: AnyArray
-    partner: AnyArray
-    bid: AnyArray
-    parent: AnyArray
-    depth: AnyArray
-    size: AnyArray
-    smooth: AnyArray
-    partial: AnyArray
-    words: AnyArray
-    arrivals: AnyArray
-    stop: AnyArray
+    pivots: int  #: most pivots of a launch
+    pauses: bool  #: whether the launch ends with smoothed prices
+    room: int  #: nodes that move and fit shared memory; the others are in `stage`
+    mass: ConstI64
+    root: ConstI64  #: a row with mass, or -1
+    nodes: Annotated[AnyArray, "Node*"]  #: by place
+    place: Annotated[AnyArray, "Half*"]  #: of a vertex; NO_PLACE: not in the tree
+    price: I64
+    flow: I64  #: on the arc between a vertex and its parent
+    name: Annotated[AnyArray, "Half*"]  #: of the vertices on a cycle
+    range: Annotated[AnyArray, "Range*"]  #: their subtrees
+    stage: Annotated[AnyArray, "Node*"]  #: nodes that move
+    excess: I64  #: of rows
+    left: I64  #: masses that columns still take
+    level: I64  #: prices of columns, or -FAR
+    value: I64  #: of the best pair of each part of a row
+    partner: U32  #: its column
+    bid: U64  #: the best bid for a column
+    parent: U32  #: of a vertex, or NONE
+    depth: U32
+    size: U32  #: of its subtree
+    smooth: Annotated[AnyArray, "float*"]  #: potentials of vertices
+    partial: Annotated[AnyArray, "Float2*"]
+    words: U64
+    arrivals: U32  #: of the team, 32 words for each
+    stop: ConstI64
 
 
 class Listing(NamedTuple):
-    """The struct ``Arguments`` of plans.cu."""
+    """Arguments of "list_plans"."""
 
     num_items: int
     num_rows: int
     num_vertices: int
     exponent: int
-    words: AnyArray
-    parent: AnyArray
-    flow: AnyArray
-    price: AnyArray
-    row: AnyArray
-    column: AnyArray
-    mass: AnyArray
-    count: AnyArray
-    found_price: AnyArray
+    words: ConstU64  #: of the solver, for each item
+    parent: ConstU32
+    flow: ConstI64
+    price: ConstI64
+    row: I64
+    column: I64
+    mass: I64
+    count: U64
+    found_price: Annotated[AnyArray, "void*"]
 
 
 class Prepared(NamedTuple):
@@ -263,7 +259,13 @@ def _prepare(costs: DeviceCosts | DevicePoints) -> Prepared:
         exponent = min(bits - int(np.frexp(largest)[1]), MOST_EXPONENT - int(np.frexp(costs.factor)[1]))
         whole = int(np.ldexp(largest, exponent)) + 1
         factor = _word(np.ldexp(costs.factor, exponent))
-        return Prepared(Costs(costs.rows, costs.columns, m, factor), costs.macros, whole, whole, exponent)
+        return Prepared(
+            Costs(rows=costs.rows, columns=costs.columns, num_columns=m, factor=factor),
+            costs.macros,
+            whole,
+            whole,
+            exponent,
+        )
     values, least, most = costs.values, costs.extent.least, costs.extent.most
     is_narrow = values.dtype == np.int64 and max(abs(int(least)), abs(int(most))) < 2**31
     if is_narrow and costs.device.has_room(values.nbytes):
@@ -271,7 +273,7 @@ def _prepare(costs: DeviceCosts | DevicePoints) -> Prepared:
         values = values.astype(np.int32)
     if values.dtype.kind == "i":
         largest_integer = max(abs(int(least)), abs(int(most)))
-        found = Costs(values, values, m, 0)
+        found = Costs(rows=values, columns=values, num_columns=m, factor=0)
         spread = float(int(most) - int(least))
         return Prepared(found, type_macros(values.dtype), largest_integer, spread, None)
     largest = max(abs(float(least)), abs(float(most)))
@@ -280,7 +282,7 @@ def _prepare(costs: DeviceCosts | DevicePoints) -> Prepared:
         values = values.astype(np.float64)
     constants = type_macros(values.dtype)
     factor = np.ldexp(1.0, exponent)
-    found = Costs(values, values, m, _word(factor))
+    found = Costs(rows=values, columns=values, num_columns=m, factor=_word(factor))
     if values.dtype == np.float64 and costs.device.has_room(values.nbytes // 2):
         # Most readings need single precision only.
         copy = xp.empty(values.shape, dtype=np.float32)
@@ -367,14 +369,15 @@ def _arguments(
     cooling = (schedule.coldest / (max(n, m) * HOTTEST)) ** (1 / max(1, schedule.temperatures - 1))
     vertices = (items, n + m)
     return Arguments(
-        prepared.costs, items, n, m, blocks, parts, chunks,
+        costs=prepared.costs, num_items=items, num_rows=n, num_columns=m,
+        blocks_an_item=blocks, parts=parts, chunks=chunks,
         temperatures=schedule.temperatures,
         steps=schedule.steps,
         hottest=_word(max(prepared.extent, 1.0) * HOTTEST),
         cooling=_word(cooling),
         percent=schedule.percent,
         pivots=PIVOTS_A_LAUNCH,
-        pauses=int(bool(a.any()) and _is_refined(costs, options)),
+        pauses=bool(a.any()) and _is_refined(costs, options),
         room=min(n + m, max(0, shared_bytes - taken) // node // 2 * 2),
         mass=xp.asarray(np.concatenate([a, b], axis=1)),
         root=xp.asarray(_roots(a)),
@@ -420,7 +423,7 @@ def _take_tree(
     parent, flow = found
     arguments.parent[0] = xp.asarray(parent.astype(np.uint32))
     arguments.flow[0] = xp.asarray(flow)
-    arguments.words[0, ENDING] = STARTED
+    arguments.words[0, ItemWord.ENDING] = State.STARTED
     return True
 
 
@@ -440,23 +443,30 @@ def _run(
     shared_bytes = taken + _padded(4 * half * arguments.room)
     teams = min(items, max(1, together * device.num_multiprocessors // arguments.blocks_an_item))
     listed = min(MOST_LISTED, -(-n // threads))
-    macros = (*constants, ("WIDE", int(half == 4)), ("KEPT", kept), ("THREADS", threads), ("LISTED", listed))
+    macros = (
+        *constants,
+        ("WIDE", int(half == 4)),
+        ("KEPT", kept),
+        ("THREADS", threads),
+        ("LISTED", listed),
+        ("SCRATCH_BYTES", SCRATCH_BYTES[half]),
+    )
     for _ in range(MOST_LAUNCHES):
         device.launch(
             SOURCE, "transport_slice", teams * arguments.blocks_an_item, threads, arguments,
             shared_bytes=shared_bytes, constants=macros, cooperative=True,
         )  # fmt: skip
         words = device.to_host(arguments.words)
-        control.counts[PIVOTS] = words[:, PIVOT_COUNT].sum()
-        control.counts[ARC_SCANS] = words[:, PRICING_COUNT].sum() * n * m
-        if control.stopped or (words[:, ENDING] == OPTIMAL).all():
-            return words[:, ENDING]
-        control.progress[0] = (words[:, ENDING] != OPTIMAL).mean()
-        is_smooth = words[0, ENDING] == SMOOTHED
+        control.counts[PIVOTS] = words[:, ItemWord.PIVOTS].sum()
+        control.counts[ARC_SCANS] = words[:, ItemWord.PRICINGS].sum() * n * m
+        if control.stopped or (words[:, ItemWord.ENDING] == State.OPTIMAL).all():
+            return words[:, ItemWord.ENDING]
+        control.progress[0] = (words[:, ItemWord.ENDING] != State.OPTIMAL).mean()
+        is_smooth = words[0, ItemWord.ENDING] == State.SMOOTHED
         if is_smooth and not _take_tree(device, arguments, constants, masses, epsilon, control):
-            return words[:, ENDING]
+            return words[:, ItemWord.ENDING]
         arguments.arrivals[:] = 0
-    raise SolverError(f"transport on a GPU gave up after {words[:, PIVOT_COUNT].max():,} pivots")
+    raise SolverError(f"transport on a GPU gave up after {words[:, ItemWord.PIVOTS].max():,} pivots")
 
 
 def solve(
@@ -491,7 +501,7 @@ def solve(
         if prepared.exponent is not None and isinstance(costs, DeviceCosts):
             plans = plans._replace(price=_summed_along_trees(costs, plans, b, rounding))
     control.progress[0] = 0
-    return DevicePlans(device, plans, n, endings == OPTIMAL, rounding)
+    return DevicePlans(device, plans, n, endings == State.OPTIMAL, rounding)
 
 
 def _summed_along_trees(
@@ -537,9 +547,9 @@ def _listed(device: Device, arguments: Arguments, exponent: int | None) -> PlanA
         parent=arguments.parent,
     )
     listing = Listing(
-        items, arguments.num_rows, vertices, exponent or 0,
-        arguments.words, arguments.parent, arguments.flow, arguments.price,
-        found.row, found.column, found.mass, found.count, found.price,
+        num_items=items, num_rows=arguments.num_rows, num_vertices=vertices, exponent=exponent or 0,
+        words=arguments.words, parent=arguments.parent, flow=arguments.flow, price=arguments.price,
+        row=found.row, column=found.column, mass=found.mass, count=found.count, found_price=found.price,
     )  # fmt: skip
     threads = min(LISTING_THREADS, device.block_threads)
     blocks = min(items, device.most_threads // threads)

@@ -22,10 +22,7 @@ __device__ __forceinline__ i64 rounded(double a) { return __double2ll_rn(a); }
 // Matrices of all items, one after the other, each stored by rows; or the points of rows and of columns, with
 // DIMENSION coordinates each. Floats are multiplied by `factor`, the word of a float64, and rounded.
 struct Costs {
-    const void* rows;
-    const void* columns; // of points; or a copy of the costs
-    u64 num_columns;
-    u64 factor;
+#include "refined.py: Costs._fields"
 
 #if COST_KIND > 3
     __device__ __forceinline__ double distance(u64 row, u64 column) const {

@@ -2,20 +2,7 @@
 #define KERNEL_BOUNDS 256
 #include "dense_costs.cuh"
 
-struct Arguments {
-    Costs costs;
-    u64 num_rows;     // of all items
-    u64 rows_an_item;
-    i64* price;       // of all rows, then of all columns; those of rows are written
-    u64 room;         // pairs listed for each row
-    u64 groups;       // groups of rows, for each of which a column lists one pair
-    u32* listed;      // columns of the item
-    i64* cost;
-    u32* other;       // rows of all items
-    i64* other_cost;
-};
-
-constexpr i64 NO_PAIR = 0x7fffffffffffffffll;
+#include "refined.py: NO_PAIR, Arguments, Pairs"
 
 // Each block lists pairs of a row. Each thread finds the best of the columns whose number is congruent to its own, and
 // the `room` best of these are listed. The row gets the price for which its least reduced cost is 0.
@@ -66,14 +53,6 @@ KERNEL(list_columns, Arguments) {
         args.other_cost[k] = cost;
     }
 }
-
-struct Pairs {
-    Costs costs;
-    u64 num_pairs;
-    const i64* row;    // of all items
-    const i64* column; // of its item
-    i64* cost;
-};
 
 KERNEL(costs_of_pairs, Pairs) {
     for (u64 k = grid_thread(); k < args.num_pairs; k += grid_threads())

@@ -8,25 +8,10 @@
 #define IS_FLOAT 0
 #endif
 
-// As in state.cuh.
-constexpr u32 ENDING = 0, OPTIMAL = 2, WORDS = 8;
-
-struct Arguments {
-    u64 num_items, num_rows, num_vertices;
-    u64 exponent;
-    const u64* words;  // of the solver, for each item
-    const u32* parent;
-    const i64* flow;
-    const i64* price;
-    i64* row;
-    i64* column;
-    i64* mass;
-    u64* count;
-    void* found_price;
-};
+#include "__init__.py: State, ItemWord, WORDS, Listing"
 
 // Each block lists the pairs of an item, in the order of their lower vertices.
-KERNEL(list_plans, Arguments) {
+KERNEL(list_plans, Listing) {
     u32* const of_warps = reinterpret_cast<u32*>(shared_memory());
     const u64 n = args.num_rows, vertices = args.num_vertices;
     const u32 warps = blockDim.x / WARP, warp = threadIdx.x / WARP;

@@ -13,14 +13,15 @@ A tree of this kind needs fewer pivots than one of regrets, but takes longer.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray
 from ...cuda.runtime import Device, Macros
-from ...mincost.cuda_cost_scaling.engine import OPTIMAL, Engine, Tuning
+from ...cuda.structs import I64, U32, ConstI64
+from ...mincost.cuda_cost_scaling.engine import Ending, Engine, Tuning
 from ...solving.run import Control
 from .spanning_tree import spanning_tree
 
@@ -31,38 +32,47 @@ LIST_THREADS = 256
 ROOM, GROUPS = 16, 8
 #: Of the refine: see :class:`..cuda_cost_scaling.CudaCostScalingOptions`.
 TUNING = Tuning(pushing=50_000, searching=40_000, percent=50)
-#: The cost of no pair, as in lists.cu.
+#: The cost of no pair.
 NO_PAIR = 2**63 - 1
 
 
-class Arguments(NamedTuple):
-    """The struct ``Arguments`` of lists.cu."""
+class Costs(NamedTuple):
+    """Matrices of all items, or the points of rows and of columns: see dense_costs.cuh."""
 
-    costs: tuple[AnyArray, AnyArray, int, int]
-    num_rows: int
+    rows: Annotated[AnyArray, "const void*"]
+    columns: Annotated[AnyArray, "const void*"]  #: of points; or a copy of the costs
+    num_columns: int
+    factor: int
+
+
+class Arguments(NamedTuple):
+    """Arguments of "list_rows" and "list_columns"."""
+
+    costs: Costs
+    num_rows: int  #: of all items
     rows_an_item: int
-    price: AnyArray
-    room: int
-    groups: int
-    listed: AnyArray
-    cost: AnyArray
-    other: AnyArray
-    other_cost: AnyArray
+    price: I64  #: of all rows, then of all columns; those of rows are written
+    room: int  #: pairs listed for each row
+    groups: int  #: groups of rows, for each of which a column lists one pair
+    listed: U32  #: columns of the item
+    cost: I64
+    other: U32  #: rows of all items
+    other_cost: I64
 
 
 class Pairs(NamedTuple):
-    """The struct ``Pairs`` of lists.cu."""
+    """Arguments of "costs_of_pairs"."""
 
-    costs: tuple[AnyArray, AnyArray, int, int]
+    costs: Costs
     num_pairs: int
-    row: AnyArray
-    column: AnyArray
-    cost: AnyArray
+    row: ConstI64  #: of all items
+    column: ConstI64  #: of its item
+    cost: I64
 
 
 def _listed(
     device: Device,
-    costs: tuple[AnyArray, AnyArray, int, int],
+    costs: Costs,
     constants: Macros,
     price: AnyArray,
     masses: tuple[NDArray[np.int64], NDArray[np.int64]],
@@ -72,11 +82,11 @@ def _listed(
     threads = min(LIST_THREADS, device.block_threads)
     room, groups = min(ROOM, threads), min(GROUPS, n)
     arguments = Arguments(
-        costs, n, n, price, room, groups,
-        xp.empty((n, room), dtype=np.uint32),
-        xp.empty((n, room), dtype=np.int64),
-        xp.empty((groups, m), dtype=np.uint32),
-        xp.empty((groups, m), dtype=np.int64),
+        costs=costs, num_rows=n, rows_an_item=n, price=price, room=room, groups=groups,
+        listed=xp.empty((n, room), dtype=np.uint32),
+        cost=xp.empty((n, room), dtype=np.int64),
+        other=xp.empty((groups, m), dtype=np.uint32),
+        other_cost=xp.empty((groups, m), dtype=np.int64),
     )  # fmt: skip
     blocks = max(1, min(n, 16 * device.num_multiprocessors, device.most_threads // threads))
     device.launch(
@@ -87,7 +97,7 @@ def _listed(
     corners = np.union1d(*ends)
     row, column = (xp.asarray(np.searchsorted(side, corners)) for side in ends)
     corner_cost = xp.empty(len(corners), dtype=np.int64)
-    pairs = Pairs(costs, len(corners), row, column, corner_cost)
+    pairs = Pairs(costs=costs, num_pairs=len(corners), row=row, column=column, cost=corner_cost)
     device.share(SOURCE, "costs_of_pairs", len(corners), pairs, constants=constants)
     names = xp.concatenate(
         [
@@ -105,7 +115,7 @@ def _listed(
 
 def refined_tree(
     device: Device,
-    costs: tuple[AnyArray, AnyArray, int, int],
+    costs: Costs,
     constants: Macros,
     smooth: AnyArray,
     masses: tuple[NDArray[np.int64], NDArray[np.int64]],
@@ -137,7 +147,7 @@ def refined_tree(
         TUNING,
         control,
     )
-    if engine.refine(epsilon) != OPTIMAL:
+    if engine.refine(epsilon) != Ending.OPTIMAL:
         return None
     reduced = cost + price[row] - price[n + column]
     order = device.argsort(reduced)

@@ -19,6 +19,10 @@
 #ifndef LISTED
 #define LISTED 4
 #endif
+// Bytes of a block's shared memory besides arrays of vertices.
+#ifndef SCRATCH_BYTES
+#define SCRATCH_BYTES 16384
+#endif
 
 #if WIDE
 using Half = u32;
@@ -47,13 +51,11 @@ constexpr float NO_COST = 1e37f;
 // How the last launch of an item ended: it has not begun; there are smoothed prices, or the host's tree; in the middle of
 // the pivots; with a proof. In a launch: GOING with prices in single precision, until no pair seems better than the tree;
 // then PROVING.
-enum State : u64 { NEW, OVER, OPTIMAL, STOPPED, GOING, PROVING, SMOOTHED, STARTED };
 // Words of an item: its state after the launch and within it, signals of its first block, and counts. HALT is the number
 // of the barrier after which the solve ends, or 0.
-enum ItemWord : u32 { ENDING, STATE, HALT, OPEN_ROWS, PIVOTS, PRICINGS, WORDS = 8 };
+#include "__init__.py: State, ItemWord, WORDS"
 // A cycle of up to this many vertices is in shared memory.
 constexpr u32 SHORT_CYCLE = 1024;
-constexpr u32 SCRATCH_BYTES = 4096 + 3 * SHORT_CYCLE * sizeof(Half);
 
 struct Float2 {
     float most, sum;
@@ -61,42 +63,7 @@ struct Float2 {
 
 // Arrays have one part for each item. A vertex is a row, or num_rows plus a column.
 struct Arguments {
-    Costs costs;
-    u64 num_items, num_rows, num_columns;
-    u64 blocks_an_item;
-    u64 parts;         // pieces of a row that are priced apart
-    u64 chunks;        // groups of rows that are smoothed apart
-    u64 temperatures;
-    u64 steps;         // at each temperature
-    u64 hottest;       // word of the first temperature, a float64
-    u64 cooling;       // word of the factor from one temperature to the next
-    u64 percent;       // pivots follow one pricing while the best pair is at least as good as this part of the first one
-    u64 pivots;        // most pivots of a launch
-    u64 pauses;        // 1: the launch ends with smoothed prices
-    u64 room;          // nodes that move and fit shared memory; the others are in `stage`
-    const i64* mass;
-    const i64* root;   // a row with mass, or -1
-    Node* nodes;       // by place
-    Half* place;       // of a vertex; NO_PLACE: not in the tree
-    i64* price;
-    i64* flow;         // on the arc between a vertex and its parent
-    Half* name;        // of the vertices on a cycle
-    Range* range;      // their subtrees
-    Node* stage;       // nodes that move
-    i64* excess;       // of rows
-    i64* left;         // masses that columns still take
-    i64* level;        // prices of columns, or -FAR
-    i64* value;        // of the best pair of each part of a row
-    u32* partner;      // its column
-    u64* bid;          // the best bid for a column
-    u32* parent;       // of a vertex, or NONE
-    u32* depth;
-    u32* size;         // of its subtree
-    float* smooth;     // potentials of vertices
-    Float2* partial;
-    u64* words;
-    u32* arrivals;     // of the team, 32 words for each
-    const i64* stop;
+#include "__init__.py: Arguments._fields"
 
     __device__ u64 num_vertices() const { return num_rows + num_columns; }
     __device__ Arguments part(u64 item) const {
@@ -138,7 +105,7 @@ struct Scratch {
     Half name[SHORT_CYCLE];
     Range range[SHORT_CYCLE];
 };
-static_assert(sizeof(Scratch) <= SCRATCH_BYTES, "SCRATCH_BYTES of the Python file too");
+static_assert(sizeof(Scratch) <= SCRATCH_BYTES, "the host reserves as much");
 
 // The blocks that solve one item together. The first of them builds the tree and pivots.
 struct Team {

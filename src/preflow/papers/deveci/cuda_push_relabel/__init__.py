@@ -51,16 +51,17 @@ kernel must repair the matching before it ends.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....arrays import AnyArray, ArrayModule
-from ....bipartite.device_launches import ROUND, count_free, require_room
+from ....bipartite.device_launches import count_free, require_room
 from ....bipartite.match_arrays import Matching
-from ....cuda.launches import PHASE, launches
+from ....cuda.launches import launches
+from ....cuda.structs import U32, U64, ConstI64, ConstU32
 from ....errors import InvalidInputError
 from ....graph.bipartite import DeviceBipartiteGraph
 from ....solving.options import check_choice, check_flag, check_positive_number
@@ -68,13 +69,8 @@ from ....solving.run import Control
 from ....stats import ARC_SCANS, AUGMENTATIONS, BARRIERS, GLOBAL_RELABELS, PHASES, PUSHES
 
 SOURCE = Path(__file__).with_name("push_relabel_matching.cu")
-#: Words of the kernel's state, of its counters and of its barriers, and the positions of some words of the
-#: state.
-STATE_WORDS, COUNTER_WORDS, ARRIVAL_WORDS = 22, 14 * 32, 3 * 32
-NEXT_RELABEL = 4
-PROVES, RELABELS, FREE, GOES_CONCURRENT, TAKEN_OVER = 7, 10, 12, 13, 16
-#: Values of the state's phase.
-RESUME, DONE = 2, 8
+#: Words of the kernel's counters and of its barriers.
+COUNTER_WORDS, ARRIVAL_WORDS = 14 * 32, 3 * 32
 #: Shorter lists are not shortened.
 LEAST_TO_SHRINK = 512
 #: A concurrent relabel gets one in SEARCH_SHARE multiprocessors, the pushes get the others.
@@ -123,13 +119,49 @@ class PushRelabelOptions:
         check_positive_number("global_relabel", given[1])
 
 
-class Side(NamedTuple):
-    """The struct ``Sides`` of state.cuh: the vertices of one side."""
+Phase = IntEnum(
+    "Phase", "BEGIN_RELABEL RELABEL RESUME LIST PUSH REPAIR BEGIN_CONCURRENT TAKE_OVER DONE", start=0
+)
+#: Positions in the counts.
+Count = IntEnum("Count", "PUSHES EDGE_SCANS", start=0)
 
-    first: AnyArray
-    neighbour: AnyArray
-    mate: AnyArray
-    label: AnyArray
+
+class MatchingState(NamedTuple):
+    """The state of the kernel."""
+
+    phase: int = 0
+    rounds_left: int = 0  #: barriers left of this launch
+    round: int = 0  #: barriers so far; selects one of the rotating counters
+    loop: int = 0  #: rounds of pushes so far
+    next_relabel: int = 0  #: value of `loop` at which the next global relabel is due
+    level: int = 0
+    shrinks: int = 0  #: whether to shorten the list of active columns
+    proves: int = 0  #: whether no column was active and a global relabel is to confirm it
+    listed: int = 0  #: length of both lists
+    which: int = 0  #: index of the list that is A_c
+    relabels: int = 0
+    shortened: int = 0
+    free: int = 0  #: columns without a row at the last repair
+    goes_concurrent: int = (
+        0  #: whether relabels run concurrently: not after pushes that matched no more columns
+    )
+    is_concurrent: int = 0  #: whether one does now
+    splits: int = 0  #: how often the grid was split in two
+    taken_over: int = 0  #: concurrent relabels whose labels were used
+    next_look: int = 0  #: when to read the stop word again
+    search_level: int = 0
+    search_round: int = 0
+    search_is_over: int = 0
+    levels: int = 0
+
+
+class Side(NamedTuple):
+    """The vertices of one side."""
+
+    first: ConstU32
+    neighbour: ConstU32
+    mate: U32
+    label: U32
     size: int
 
     def apart(self, xp: ArrayModule) -> Side:
@@ -138,29 +170,29 @@ class Side(NamedTuple):
 
 
 class Arguments(NamedTuple):
-    """The struct ``Arguments`` of state.cuh."""
+    """Arguments of "push_relabel_matching_slice"."""
 
     rows: Side
     columns: Side
-    searched_rows: Side
+    searched_rows: Side  #: for a concurrent relabel: a copy of the matching, separate labels
     searched_columns: Side
-    current: AnyArray
-    previous: AnyArray
-    shortened: AnyArray
-    stamp: AnyArray
-    arrivals: AnyArray
-    counters: AnyArray
-    state: AnyArray
-    counts: AnyArray
-    has_lists: bool
-    shrinks: bool
+    lists: Annotated[tuple[AnyArray, AnyArray], "u32*[2]"]  #: A_c and A_p, alternating
+    shortened: U32
+    stamp: U32  #: i_A: the last value of `loop` at which a column was active
+    arrivals: U32
+    counters: U32
+    state: U64
+    counts: U64
+    has_lists: bool  #: G-PR-NoShr and G-PR-Shr; otherwise G-PR-First
+    shrinks: bool  #: G-PR-Shr
     least_to_shrink: int
+    #: whether a relabel is due after `thousandths` / 1000 rounds per level of the last one,
     is_adaptive: bool
     thousandths: int
-    interval: int
-    search_blocks: int
-    stops: AnyArray
-    stop: AnyArray
+    interval: int  #: or after `interval` rounds of pushes
+    search_blocks: int  #: number of blocks for concurrent relabels
+    stops: ConstU32  #: not zero: repair the matching and end
+    stop: ConstI64  #: the stop word of the host
 
 
 def solve(
@@ -178,60 +210,55 @@ def solve(
     size = (BYTES[0], BYTES[1] + more, BYTES[2] + more)
     require_room(device, graph, size, both_sides=True)
     rows, columns = (
-        Side(*adjacency, mate, xp.empty_like(mate), len(mate))
-        for adjacency, mate in zip((graph.rows, graph.columns), matching, strict=True)
+        Side(first=first, neighbour=neighbour, mate=mate, label=xp.empty_like(mate), size=len(mate))
+        for (first, neighbour), mate in zip((graph.rows, graph.columns), matching, strict=True)
     )
     kind, amount = options.global_relabel
     interval = max(1, round(amount))
-    state = _first_state(columns.size, is_concurrent)
+    state = MatchingState(proves=1, goes_concurrent=is_concurrent, free=columns.size + 1)
     if not options.initial_relabel:
         rows.label[:] = 0
         columns.label[:] = 1
-        state[PHASE] = RESUME
-        state[[PROVES, NEXT_RELABEL]] = 0, 1 if kind == "adaptive" else interval
+        due = 1 if kind == "adaptive" else interval
+        state = state._replace(phase=Phase.RESUME, proves=0, next_relabel=due)
     current, previous, shortened = (xp.empty(max(1, columns.size), dtype=np.uint32) for _ in range(3))
     arguments = Arguments(
-        rows,
-        columns,
-        rows.apart(xp) if is_concurrent else rows,
-        columns.apart(xp) if is_concurrent else columns,
-        current,
-        previous,
-        shortened,
-        xp.full(columns.size, 2**32 - 1, dtype=np.uint32),
-        xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
-        xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        xp.asarray(state),
-        xp.zeros(2, dtype=np.uint64),
-        options.active_list,
-        options.active_list and options.shrink,
-        LEAST_TO_SHRINK,
-        kind == "adaptive",
-        round(1000 * amount),
-        interval,
-        max(1, device.num_multiprocessors // SEARCH_SHARE) if is_concurrent else 0,
-        xp.full(1, control.stopped, dtype=np.uint32),
-        device.stop_word(control),
+        rows=rows,
+        columns=columns,
+        searched_rows=rows.apart(xp) if is_concurrent else rows,
+        searched_columns=columns.apart(xp) if is_concurrent else columns,
+        lists=(current, previous),
+        shortened=shortened,
+        stamp=xp.full(columns.size, 2**32 - 1, dtype=np.uint32),
+        arrivals=xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
+        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
+        state=xp.asarray(state, dtype=np.uint64),
+        counts=xp.zeros(len(Count), dtype=np.uint64),
+        has_lists=options.active_list,
+        shrinks=options.active_list and options.shrink,
+        least_to_shrink=LEAST_TO_SHRINK,
+        is_adaptive=kind == "adaptive",
+        thousandths=round(1000 * amount),
+        interval=interval,
+        search_blocks=max(1, device.num_multiprocessors // SEARCH_SHARE) if is_concurrent else 0,
+        stops=xp.full(1, control.stopped, dtype=np.uint32),
+        stop=device.stop_word(control),
     )
     free_at_first = count_free(matching.column_match, rows.size)
     control.progress[:] = free_at_first
-    for state in launches(device, SOURCE, "push_relabel_matching_slice", arguments, DONE):
-        control.counts[[PUSHES, ARC_SCANS]] = device.to_host(arguments.counts)
-        control.counts[[PHASES, GLOBAL_RELABELS]] = state[RELABELS]
-        control.counts[BARRIERS] = state[ROUND]
-        if control.stopped and state[PHASE] != DONE:
+    for state in launches(
+        device, SOURCE, "push_relabel_matching_slice", arguments, MatchingState, Phase.DONE
+    ):
+        counts = device.to_host(arguments.counts)
+        control.counts[[PUSHES, ARC_SCANS]] = counts[[Count.PUSHES, Count.EDGE_SCANS]]
+        control.counts[[PHASES, GLOBAL_RELABELS]] = state.relabels
+        control.counts[BARRIERS] = state.round
+        if control.stopped and state.phase != Phase.DONE:
             arguments.stops[0] = 1
     if is_concurrent:
         control.remarks.append(
-            f"{state[TAKEN_OVER]:,} of {state[RELABELS]:,} global relabels ran concurrently with pushes"
+            f"{state.taken_over:,} of {state.relabels:,} global relabels ran concurrently with pushes"
         )
     control.progress[0] = count_free(matching.column_match, rows.size)
     control.counts[AUGMENTATIONS] = free_at_first - int(control.progress[0])
     return not device.to_host(arguments.stops)[0]
-
-
-def _first_state(num_columns: int, is_concurrent: bool) -> NDArray[np.uint64]:
-    state = np.zeros(STATE_WORDS, dtype=np.uint64)
-    state[[PROVES, GOES_CONCURRENT]] = 1, is_concurrent
-    state[FREE] = num_columns + 1
-    return state

@@ -5,14 +5,14 @@
 #include "rounds.cuh"
 
 // Copies the matching for a concurrent relabel.
-__device__ void begin_concurrent(const Arguments& args, GridTeam& team, State& state) {
+__device__ void begin_concurrent(const Arguments& args, GridTeam& team, MatchingState& state) {
     for (u32 u = team.thread(); u < args.rows.size; u += team.num_threads())
         relaxed_store(&args.searched_rows.mate[u], relaxed_load(&args.rows.mate[u]));
     for (u32 v = team.thread(); v < args.columns.size; v += team.num_threads())
         relaxed_store(&args.searched_columns.mate[v], relaxed_load(&args.columns.mate[v]));
     clear_labels(args.searched_rows, args.searched_columns, dead_label(args), team);
     team.wait([&] {
-        state.end_round(team);
+        end_round(team, state);
         state.is_concurrent = 1;
         state.search_level = state.search_is_over = 0;
         state.phase = args.has_lists ? LIST : PUSH;
@@ -20,7 +20,7 @@ __device__ void begin_concurrent(const Arguments& args, GridTeam& team, State& s
 }
 
 // Raises labels to those of the concurrent relabel, except for rows that were pushed to since it began.
-__device__ void take_over(const Arguments& args, GridTeam& team, State& state) {
+__device__ void take_over(const Arguments& args, GridTeam& team, MatchingState& state) {
     for (u32 u = team.thread(); u < args.rows.size; u += team.num_threads()) {
         if (relaxed_load(&args.rows.mate[u]) != relaxed_load(&args.searched_rows.mate[u])) continue;
         const u32 label = relaxed_load(&args.searched_rows.label[u]);
@@ -31,7 +31,7 @@ __device__ void take_over(const Arguments& args, GridTeam& team, State& state) {
         if (label > relaxed_load(&args.columns.label[v])) relaxed_store(&args.columns.label[v], label);
     }
     team.wait([&] {
-        state.end_round(team);
+        end_round(team, state);
         state.is_concurrent = 0;
         ++state.relabels;
         ++state.taken_over;
@@ -57,7 +57,7 @@ struct Messages {
 
 // Rounds of pushes by some blocks, until no column is active, the concurrent relabel is done or the launch is over.
 __device__ void push_while_searching(const Arguments& args, GridTeam& team, const RotatingSizes& sizes,
-                                     const Messages& messages, State& state, u64 (&counts)[COUNTS]) {
+                                     const Messages& messages, MatchingState& state, u64 (&counts)[COUNTS]) {
     const RotatingSizes ends = messages.to_pushers();
     u32 end;
     do {
@@ -77,7 +77,8 @@ __device__ void push_while_searching(const Arguments& args, GridTeam& team, cons
 }
 
 // Levels of a concurrent relabel by the other blocks, until no level is left or the pushes are done.
-__device__ void search_while_pushing(const Arguments& args, GridTeam& team, const Messages& messages, State& state) {
+__device__ void search_while_pushing(const Arguments& args, GridTeam& team, const Messages& messages,
+                                     MatchingState& state) {
     const RotatingSizes ends = messages.to_searchers(), added = messages.added();
     u32 end;
     do {
@@ -102,20 +103,22 @@ __device__ void search_while_pushing(const Arguments& args, GridTeam& team, cons
 
 // Splits the grid in two, and joins the parts when one of them is done.
 __device__ void split(const Arguments& args, GridTeam& team, GridTeam& pushers, GridTeam& searchers,
-                     const RotatingSizes& sizes, const Messages& messages, State& state, u64 (&counts)[COUNTS]) {
-    u64* const copy = reinterpret_cast<u64*>(&state);
-    constexpr u32 SEARCH_BEGIN = STATE_WORDS - SEARCH_WORDS;
+                      const RotatingSizes& sizes, const Messages& messages, MatchingState& state,
+                      u64 (&counts)[COUNTS]) {
+    const auto save_words = [&](bool of_search) {
+        const u64* const copy = reinterpret_cast<const u64*>(&state);
+        for (u64 k = 0; k < sizeof state / sizeof(u64); ++k)
+            if (is_of_search(k) == of_search) relaxed_store(&args.state[k], copy[k]);
+    };
     if (blockIdx.x < searchers.first_block) {
         push_while_searching(args, pushers, sizes, messages, state, counts);
-        if (pushers.is_first())
-            for (u32 k = 0; k < SEARCH_BEGIN; ++k) relaxed_store(&args.state[k], copy[k]);
+        if (pushers.is_first()) save_words(false);
     } else {
         search_while_pushing(args, searchers, messages, state);
-        if (searchers.is_first())
-            for (u32 k = SEARCH_BEGIN; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+        if (searchers.is_first()) save_words(true);
     }
     team.wait([&] {
-        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+        load_state(args.state, state);
         ++state.splits;
         if (state.phase != REPAIR && state.search_is_over) state.phase = TAKE_OVER;
     });

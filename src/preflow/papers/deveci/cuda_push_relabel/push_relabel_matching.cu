@@ -4,8 +4,7 @@
 
 KERNEL(push_relabel_matching_slice, Arguments) {
     SharedArena arena;
-    State& state = *arena.take<State>(1);
-    u64* const copy = reinterpret_cast<u64*>(&state);
+    MatchingState& state = *arena.take<MatchingState>(1);
     GridTeam team(args.arrivals);
     const u32 num_pushers = gridDim.x - static_cast<u32>(args.search_blocks);
     GridTeam pushers(args.arrivals + 32, num_pushers);
@@ -14,7 +13,7 @@ KERNEL(push_relabel_matching_slice, Arguments) {
     const Messages messages{args.counters + 3 * 32};
     u64 counts[COUNTS] = {};
     team.wait([&] {
-        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+        load_state(args.state, state);
         if (*args.stops) state.phase = REPAIR;
     });
     // Blocks that push write the state while others search: all have read it before.
@@ -48,8 +47,7 @@ KERNEL(push_relabel_matching_slice, Arguments) {
             repair(args, team, sizes, state);
     }
     team.wait([&] {
-        if (blockIdx.x == 0)
-            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+        if (blockIdx.x == 0) save_state(args.state, state);
     });
     for (u32 k = 0; k < COUNTS; ++k) {
         const u64 total = sum_of_warp(counts[k]);

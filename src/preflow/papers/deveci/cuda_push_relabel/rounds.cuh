@@ -3,16 +3,16 @@
 #include "state.cuh"
 
 // INITRELABEL
-__device__ void clear_labels(const Sides& rows, const Sides& columns, u32 dead, const GridTeam& team) {
+__device__ void clear_labels(const Side& rows, const Side& columns, u32 dead, const GridTeam& team) {
     for (u32 u = team.thread(); u < rows.size; u += team.num_threads())
         relaxed_store(&rows.label[u], relaxed_load(&rows.mate[u]) == NONE ? 0u : dead);
     for (u32 v = team.thread(); v < columns.size; v += team.num_threads()) relaxed_store(&columns.label[v], dead);
 }
 
-__device__ void begin_relabel(const Arguments& args, GridTeam& team, State& state) {
+__device__ void begin_relabel(const Arguments& args, GridTeam& team, MatchingState& state) {
     clear_labels(args.rows, args.columns, dead_label(args), team);
     team.wait([&] {
-        state.end_round(team);
+        end_round(team, state);
         state.level = 0;
         ++state.relabels;
         state.phase = RELABEL;
@@ -20,13 +20,13 @@ __device__ void begin_relabel(const Arguments& args, GridTeam& team, State& stat
 }
 
 // GETITERGR; at least one round later, so that a relabel always comes.
-__device__ u64 next_relabel(const Arguments& args, const State& state) {
+__device__ u64 next_relabel(const Arguments& args, const MatchingState& state) {
     const u64 after = args.is_adaptive ? (args.thousandths * state.level + 999) / 1000 : args.interval;
     return state.loop + max(after, 1ull);
 }
 
 // G-GR-KRNL: a level of the breadth-first search from the free rows.
-__device__ void label_level(const Sides& rows, const Sides& columns, u32 dead, u32 level, const GridTeam& team,
+__device__ void label_level(const Side& rows, const Side& columns, u32 dead, u32 level, const GridTeam& team,
                             u32* is_added) {
     for (u32 u = team.thread(); u < rows.size; u += team.num_threads()) {
         if (relaxed_load(&rows.label[u]) != level) continue;
@@ -41,12 +41,12 @@ __device__ void label_level(const Sides& rows, const Sides& columns, u32 dead, u
     }
 }
 
-__device__ void relabel_level(const Arguments& args, GridTeam& team, const RotatingSizes& added, State& state) {
+__device__ void relabel_level(const Arguments& args, GridTeam& team, const RotatingSizes& added, MatchingState& state) {
     label_level(args.rows, args.columns, dead_label(args), static_cast<u32>(state.level), team,
                 added.of(state.round + 1));
     team.wait([&] {
         const bool goes_on = added.read(state.round + 1) != 0;
-        state.end_round(team);
+        end_round(team, state);
         state.level += 2;
         ++state.levels;
         if (goes_on) return;
@@ -57,7 +57,7 @@ __device__ void relabel_level(const Arguments& args, GridTeam& team, const Rotat
 }
 
 // Lists the active columns for which the last global relabel found a path. Without any, the matching is maximum.
-__device__ void resume(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, State& state) {
+__device__ void resume(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, MatchingState& state) {
     const u32 dead = dead_label(args);
     u32* const size = sizes.of(state.round + 1);
     for (u32 base = team.thread() - lane_id(); base < args.columns.size; base += team.num_threads()) {
@@ -72,7 +72,7 @@ __device__ void resume(const Arguments& args, GridTeam& team, const RotatingSize
     }
     team.wait([&] {
         state.listed = sizes.read(state.round + 1);
-        state.end_round(team);
+        end_round(team, state);
         state.phase = state.listed > 0 ? (args.has_lists ? LIST : PUSH) : state.proves ? DONE : REPAIR;
         state.proves = 0;
         state.which = 0;
@@ -81,7 +81,7 @@ __device__ void resume(const Arguments& args, GridTeam& team, const RotatingSize
 
 // G-PR-INITKRN, and G-PR-SHRKRN where the list is shortened: columns whose push was overwritten become active again,
 // and active columns get a stamp.
-__device__ void list_active(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, State& state) {
+__device__ void list_active(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, MatchingState& state) {
     u32* const current = args.lists[state.which];
     u32* const previous = args.lists[1 - state.which];
     const bool shortens = state.shrinks != 0 && state.listed >= args.least_to_shrink;
@@ -103,7 +103,7 @@ __device__ void list_active(const Arguments& args, GridTeam& team, const Rotatin
     for (u32 i = team.thread(); shortens && i < active; i += team.num_threads())
         relaxed_store(&current[i], relaxed_load(&args.shortened[i]));
     team.wait([&] {
-        state.end_round(team);
+        end_round(team, state);
         if (shortens) {
             state.listed = active;
             ++state.shortened;
@@ -144,7 +144,7 @@ __device__ u32 push(const Arguments& args, u32 v, bool refuses, u32 loop, bool& 
 }
 
 // G-PR-PUSHKRN on the listed columns, or G-PR-KRNL on all.
-__device__ void push_all(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, State& state,
+__device__ void push_all(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, MatchingState& state,
                          u64 (&counts)[COUNTS]) {
     const u32 loop = static_cast<u32>(state.loop);
     u32* const is_any_active = sizes.of(state.round + 1);
@@ -171,7 +171,7 @@ __device__ void push_all(const Arguments& args, GridTeam& team, const RotatingSi
     }
     team.wait([&] {
         const bool goes_on = args.has_lists || sizes.read(state.round + 1) != 0;
-        state.end_round(team);
+        end_round(team, state);
         state.which = 1 - state.which;
         ++state.loop;
         const bool is_due = state.loop == state.next_relabel && !state.is_concurrent;
@@ -183,7 +183,7 @@ __device__ void push_all(const Arguments& args, GridTeam& team, const RotatingSi
 }
 
 // FIXMATCHING: columns whose row has another column become free.
-__device__ void repair(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, State& state) {
+__device__ void repair(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, MatchingState& state) {
     u64 found = 0;
     for (u32 v = team.thread(); v < args.columns.size; v += team.num_threads()) {
         if (is_matched(args, v)) continue;
@@ -194,7 +194,7 @@ __device__ void repair(const Arguments& args, GridTeam& team, const RotatingSize
     if (found > 0 && lane_id() == 0) relaxed_fetch_add(sizes.of(state.round + 1), static_cast<u32>(found));
     team.wait([&] {
         const u64 free = sizes.read(state.round + 1);
-        state.end_round(team);
+        end_round(team, state);
         state.goes_concurrent = args.search_blocks > 0 && free < state.free;
         state.free = free;
         state.is_concurrent = 0;

@@ -50,13 +50,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....arrays import AnyArray, Array
 from ....cuda import runtime
+from ....cuda.structs import U32, U64, ConstI64, ConstU32
 from ....errors import SolverError
 from ....graph.device.residual import DeviceNetwork, from_device, to_device
 from ....graph.residual import ResidualArrays
@@ -75,8 +76,6 @@ BARRIERS_A_LAUNCH = 20_000
 LONGEST_PERIOD = 16
 #: More global relabels than any network needs.
 MOST_SEARCHES = 10_000_000
-#: Words of the kernel's state.
-CYCLE, HAS_ACTIVE, STATE_WORDS = 0, 1, 3
 
 
 @dataclass(frozen=True)
@@ -101,21 +100,29 @@ class ColoringOptions:
         check_flag("weighted", self.weighted)
 
 
+class ColoringState(NamedTuple):
+    """The state of the kernel's loop between two launches."""
+
+    cycle: int = 0  #: cycles so far
+    has_active: int = 0  #: whether any vertex was active in the last one
+    next_look: int = 0  #: of the first thread, whether to stop
+
+
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` file."""
+    """Arguments of "coloring_slice"."""
 
     net: DeviceNetwork
-    height: AnyArray
-    color: AnyArray
-    period: AnyArray
+    height: U32
+    color: Annotated[AnyArray, "const u16*"]  #: of each residual arc
+    period: ConstU32  #: of each colour: it takes part in every period-th cycle
     num_colors: int
-    choices: AnyArray
-    wanted: AnyArray
-    arrivals: AnyArray
-    state: AnyArray
-    counts: AnyArray
-    cycles: int
-    stop: AnyArray
+    choices: U64  #: the k-th of a thread is at thread + k * num_threads
+    wanted: U32  #: the last cycle, from 1, in which a vertex chose each colour; then, in which one was active
+    arrivals: U32
+    state: U64
+    counts: U64
+    cycles: int  #: of this launch, at least 1
+    stop: ConstI64
 
 
 def color_periods(sizes: NDArray[np.int64], weighted: bool) -> NDArray[np.uint32]:
@@ -142,9 +149,9 @@ def run_cycles(
             cooperative=True,
         )
         cycles -= launched
-        has_active = device.to_host(arguments.state)[HAS_ACTIVE]
+        state = ColoringState._make(device.to_host(arguments.state))
         control.counts[[PUSHES, RELABELS, ARC_SCANS]] = device.to_host(arguments.counts)
-        if not has_active:
+        if not state.has_active:
             return
 
 
@@ -165,18 +172,18 @@ def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> Ar
     height = np.full(n, n + 1, dtype=np.uint32)
     order = np.empty(n, dtype=np.uint32)
     arguments = Arguments(
-        on_device,
-        xp.empty(n, dtype=np.uint32),
-        xp.asarray(coloring.color.astype(np.uint16, copy=False)),
-        xp.asarray(color_periods(coloring.sizes, options.weighted)),
-        num_colors,
-        xp.empty(n, dtype=np.uint64),
-        xp.zeros(num_colors + 1, dtype=np.uint32),
-        xp.zeros(2, dtype=np.uint32),
-        xp.zeros(STATE_WORDS, dtype=np.uint64),
-        xp.zeros(3, dtype=np.uint64),
-        0,
-        device.stop_word(control),
+        net=on_device,
+        height=xp.empty(n, dtype=np.uint32),
+        color=xp.asarray(coloring.color.astype(np.uint16, copy=False)),
+        period=xp.asarray(color_periods(coloring.sizes, options.weighted)),
+        num_colors=num_colors,
+        choices=xp.empty(n, dtype=np.uint64),
+        wanted=xp.zeros(num_colors + 1, dtype=np.uint32),
+        arrivals=xp.zeros(2, dtype=np.uint32),
+        state=xp.asarray(ColoringState(), dtype=np.uint64),
+        counts=xp.zeros(3, dtype=np.uint64),
+        cycles=0,
+        stop=device.stop_word(control),
     )
     most_a_launch = max(1, BARRIERS_A_LAUNCH // (num_colors + 2))
     control.progress[:] = net.excess.sum(dtype=np.float64)
@@ -193,5 +200,5 @@ def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> Ar
         run_cycles(device, arguments, options.cycles, most_a_launch, control)
         began = perf_counter_ns()
         from_device(device, on_device, net)
-    cycle = int(device.to_host(arguments.state)[CYCLE])
-    raise SolverError(f"cuda-coloring gave up after {MOST_SEARCHES:,} searches and {cycle:,} cycles")
+    state = ColoringState._make(device.to_host(arguments.state))
+    raise SolverError(f"cuda-coloring gave up after {MOST_SEARCHES:,} searches and {state.cycle:,} cycles")

@@ -9,27 +9,8 @@
 
 using u16 = unsigned short;
 
-// The state of the loop between two launches.
-struct State {
-    u64 cycle;       // cycles so far
-    u64 has_active;  // whether any vertex was active in the last one
-    u64 next_look;   // of the first thread, whether to stop
-};
 
-struct Arguments {
-    Network net;
-    u32* height;
-    const u16* color;   // of each residual arc
-    const u32* period;  // of each colour: it takes part in every period-th cycle
-    u64 num_colors;
-    u64* choices;       // the k-th of a thread is at thread + k * num_threads
-    u32* wanted;        // the last cycle, from 1, in which a vertex chose each colour; then, in which one was active
-    u32* arrivals;
-    u64* state;
-    u64* counts;
-    u64 cycles;         // of this launch, at least 1
-    const i64* stop;
-};
+#include "__init__.py: ColoringState, Arguments"
 
 struct Operations {
     u64 pushes = 0;
@@ -77,7 +58,7 @@ __device__ __forceinline__ bool takes_part(const Arguments& args, u32 color, u64
 }
 
 // Pushes as much as possible to the sink, over an arc that only this thread touches; returns the excess left.
-__device__ i64 push_to_sink(const Network& net, u32 v, i64 excess, Operations& operations) {
+__device__ i64 push_to_sink(const DeviceNetwork& net, u32 v, i64 excess, Operations& operations) {
     const i64 capacity = relaxed_load(&net.sink_residual[v]);
     if (capacity == 0) return excess;
     const i64 amount = min(excess, capacity);
@@ -110,7 +91,7 @@ __device__ void choose(const Arguments& args, u32 v, u32 h, u64 cycle, Choices& 
 
 // Pushes over an arc. No other arc of this colour shares an end with it, and its reverse is not chosen, since it leads
 // upwards. So no other thread touches these five words now.
-__device__ void push(const Network& net, u32 a, Operations& operations) {
+__device__ void push(const DeviceNetwork& net, u32 a, Operations& operations) {
     const Arc arc = load_arc(net.arcs, a);
     const Arc back = load_arc(net.arcs, arc.reverse);
     i64* const from = &net.excess[back.head];
@@ -174,7 +155,7 @@ __device__ bool run_cycle(const Arguments& args, GridTeam& team, u64 cycle, Oper
 
 KERNEL(coloring_slice, Arguments) {
     GridTeam team(args.arrivals);
-    State* const state = reinterpret_cast<State*>(args.state);
+    ColoringState* const state = reinterpret_cast<ColoringState*>(args.state);
     Operations operations;
     const u64 begin = relaxed_load(&state->cycle);
     u64 cycle = begin;

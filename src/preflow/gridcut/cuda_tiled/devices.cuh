@@ -2,12 +2,7 @@
 // is compiled with ACROSS_DEVICES. Each device can read and write the memory of the others.
 #include "grid.cuh"
 
-constexpr u32 MOST_DEVICES = 16;
-
-struct Devices {
-    u64 count, self;           // number of devices, and which of them this one is
-    u64* words[MOST_DEVICES];  // of each device: see DevicesTeam
-};
+#include "launches.py: MOST_DEVICES, Devices, TEAM_WORDS"
 
 // The threads of one device, which wait for those of all devices. Each device has words, zero before the first launch
 // and kept from launch to launch. Each word is on a cache line of its own. A device writes to the words of the others,
@@ -17,7 +12,8 @@ struct DevicesTeam {
     // Places of the words: what each other device has written last on its arrival, and with its number; the signal of
     // the first thread to the other blocks; the arrivals of blocks; the rounds of earlier launches.
     static constexpr u32 ARRIVED = 0, NUMBER = MOST_DEVICES, SIGNAL = 2 * MOST_DEVICES, BLOCKS = SIGNAL + 1,
-                         ROUNDS = SIGNAL + 2, PLACES = SIGNAL + 3;
+                         ROUNDS = SIGNAL + 2;
+    static_assert(TEAM_WORDS == (ROUNDS + 1) * WORDS_APART, "one word for each place");
     // After this time the launch on another device has failed, or has not begun: this one ends with an error.
     static constexpr u64 PATIENCE = 20'000'000'000;
 
@@ -49,11 +45,11 @@ struct DevicesTeam {
 
 private:
     __device__ u64* word(u32 device, u32 place) const { return devices.words[device] + place * WORDS_APART; }
-    __device__ u64* own(u32 place) const { return word(static_cast<u32>(devices.self), place); }
+    __device__ u64* own(u32 place) const { return word(static_cast<u32>(devices.number), place); }
 
     __device__ void send(u32 place, u32 number) const {
-        const u32 self = static_cast<u32>(devices.self);
-        for (u32 other = 0; other < devices.count; ++other)
+        const u32 self = static_cast<u32>(devices.number);
+        for (u32 other = 0; other < devices.num_devices; ++other)
             if (other != self) release_store(word(other, place + self), u64{round} << 32 | number);
     }
     // Waits until a word has the round; returns its lower half.
@@ -80,17 +76,17 @@ private:
             const u64 deadline = nanoseconds() + PATIENCE;
             fetch_add(own(BLOCKS), u64{1});
             if (blockIdx.x == 0) {
-                const u32 self = static_cast<u32>(devices.self);
+                const u32 self = static_cast<u32>(devices.number);
                 while (static_cast<int>(static_cast<u32>(acquire_load(own(BLOCKS))) - round * gridDim.x) < 0)
                     give_up_after(deadline);
                 send(ARRIVED, 0);
-                for (u32 other = 0; other < devices.count; ++other)
+                for (u32 other = 0; other < devices.num_devices; ++other)
                     if (other != self) receive(ARRIVED + other, deadline);
                 u32 all = 0;
                 if (has_number) {
                     all = number();
                     send(NUMBER, all);
-                    for (u32 other = 0; other < devices.count; ++other)
+                    for (u32 other = 0; other < devices.num_devices; ++other)
                         if (other != self) all = combine(all, receive(NUMBER + other, deadline));
                 }
                 release_store(own(SIGNAL), u64{round} << 32 | all);

@@ -1,0 +1,23 @@
+// The state of the loop of a persistent kernel: numbers of 64 bits, of which `phase`, `rounds_left` (barriers left of
+// this launch) and `round` (barriers so far) are in each. Each block has a copy in shared memory, which its first
+// thread changes between the two halves of a barrier. Between two launches the state is in device memory.
+#include "grid.cuh"
+
+template <class State>
+__device__ void load_state(const u64* words, State& state) {
+    u64* const copy = reinterpret_cast<u64*>(&state);
+    for (u32 k = 0; k < sizeof(State) / sizeof(u64); ++k) copy[k] = relaxed_load(&words[k]);
+}
+
+template <class State>
+__device__ void save_state(u64* words, const State& state) {
+    const u64* const copy = reinterpret_cast<const u64*>(&state);
+    for (u32 k = 0; k < sizeof(State) / sizeof(u64); ++k) relaxed_store(&words[k], copy[k]);
+}
+
+// Counts a barrier; the launch ends after it if the first thread has asked for that.
+template <class Team, class State>
+__device__ void end_round(const Team& team, State& state) {
+    state.rounds_left = team.is_last(state.round) ? 0 : state.rounds_left - min(state.rounds_left, 1ull);
+    ++state.round;
+}
