@@ -14,7 +14,8 @@ from preflow.kernels import kernel
 from preflow.kernels.kinds import declared
 from preflow.registry import PROBLEMS
 from tests.support.paths import ROOT
-from tests.support.problems import SAMPLES, Sample
+from tests.support.problems import SAMPLES
+from tests.support.sample import Sample
 
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.

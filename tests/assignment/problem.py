@@ -1,4 +1,4 @@
-"""What the tests of all problems know of linear assignment: see tests/support/problems.py."""
+"""What the tests of all problems know of linear assignment: see tests/support/sample.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from preflow.generators import uniform_integer_costs
 from preflow.graph.cost_input import as_costs
 from preflow.solving.method import Method
 from preflow.solving.run import Control
-from tests.support.problems import Sample
+from tests.support.sample import Sample
 
 
 def solve(method: Method, control: Control) -> bool:

@@ -1,4 +1,4 @@
-"""What the tests of all problems know of bipartite matching: see tests/support/problems.py."""
+"""What the tests of all problems know of bipartite matching: see tests/support/sample.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from preflow.certify.matching import check_matching
 from preflow.generators import BIPARTITE_FAMILIES, traps
 from preflow.solving.method import Method
 from preflow.solving.run import Control
-from tests.support.problems import Sample
+from tests.support.sample import Sample
 
 COUNTED = {"delaunay": "600", "power-law": "500x6", "erdos-renyi": "400x4"}
 

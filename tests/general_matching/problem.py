@@ -1,4 +1,4 @@
-"""What the tests of all problems know of general matching: see tests/support/problems.py."""
+"""What the tests of all problems know of general matching: see tests/support/sample.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from preflow.certify.blossoms import barrier_bound, check_mates, dual_bound, mat
 from preflow.graph.undirected import UndirectedGraph, neighbours_of
 from preflow.solving.method import Method
 from preflow.solving.run import Control
-from tests.support.problems import Sample
+from tests.support.sample import Sample
 
 
 def solve(method: Method, control: Control) -> bool:

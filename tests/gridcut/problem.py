@@ -1,4 +1,4 @@
-"""What the tests of all problems know of minimum cuts of grids: see tests/support/problems.py."""
+"""What the tests of all problems know of minimum cuts of grids: see tests/support/sample.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from preflow.generators import noisy_grid, traps
 from preflow.graph.integer_grid import integer_grid
 from preflow.solving.method import Method
 from preflow.solving.run import Control
-from tests.support.problems import Sample
+from tests.support.sample import Sample
 
 
 def solve(method: Method, control: Control) -> bool:

@@ -1,4 +1,4 @@
-"""What the tests of all problems know of maximum flow: see tests/support/problems.py."""
+"""What the tests of all problems know of maximum flow: see tests/support/sample.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.kernels.bfs import distances_to_sink
 from preflow.solving.method import Method
 from preflow.solving.run import Control
-from tests.support.problems import Sample
+from tests.support.sample import Sample
 
 COUNTED = {"rmf-wide": "8x6", "rmf-long": "4x16", "rlg-wide": "16x8", "ac-dense": "40", "dinic-bad": "60"}
 

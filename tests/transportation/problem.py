@@ -1,4 +1,4 @@
-"""What the tests of all problems know of transport: see tests/support/problems.py."""
+"""What the tests of all problems know of transport: see tests/support/sample.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from preflow.generators.min_cost import squared_distances, transport_masses, tra
 from preflow.graph.cost_input import as_costs
 from preflow.solving.method import Method
 from preflow.solving.run import Control
-from tests.support.problems import Sample
+from tests.support.sample import Sample
 
 
 def solve(method: Method, control: Control) -> bool:
