@@ -294,3 +294,15 @@ def test_statistics_tell_of_the_hand_over() -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(InvalidInputError, match="sweep"):
         preflow.grid_cut([[1]], [[0]], 1, method=METHODS[0], options={"sweep": 2})
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_pixels_of_many_neighbours(threads: int) -> None:
+    """The name of an arc does not fit in eight bits; the library of kernels has these kinds, too."""
+    offsets = np.array([(0, 1 + k) if k < 12 else (1 + k // 25, k % 25 - 12) for k in range(140)])
+    ends = np.random.default_rng(4).integers(0, 9, (2, 12, 30))
+    network = preflow.GridNetwork.from_arrays(*ends, 1, connectivity=offsets)
+    method = "serial-incremental-bfs" if threads == 1 else "multicore-merging"
+    result = preflow.grid_cut(network, method=method, threads=threads)
+    result.verify()
+    assert result.value == oracle(network)[0]
