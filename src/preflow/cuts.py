@@ -70,7 +70,7 @@ def min_cut(
         request = Request(FLOW_METHODS, method, device, threads, time_limit, progress, options)
         if warm_start is not None:
             raise InvalidInputError("warm_start is for a GridNetwork, other networks are solved from nothing")
-        return smallest_cut(read_flow_problem(network, source, sink), request)
+        return smallest_cut(MinCutResult, read_flow_problem(network, source, sink), request)
     from .gridcut.api import cut_of_grid
     from .gridcut.problem import METHODS as GRID_METHODS
 

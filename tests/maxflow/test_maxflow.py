@@ -31,7 +31,7 @@ from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
 from preflow.maxflow.api import FlowCall
 from preflow.maxflow.problem import METHODS
-from preflow.maxflow.result import with_flow
+from preflow.maxflow.result import MaxFlowResult, MinCutResult
 from preflow.solving.call import Request
 from tests.support.oracles import check_against_oracle, edmonds_karp
 from tests.support.paths import SHARED, reference_instances
@@ -691,7 +691,7 @@ class TestLargeCapacities:
         )
         call = FlowCall.prepare(network, 0, 4, Request(METHODS, "serial-fifo", "cpu"))
         call.control.stop[0] = 1
-        result = with_flow(call.min_cut())
+        result = call.solve(MaxFlowResult)
         assert result.status == "time-limit"
         assert {type(bound) for bound in (result.lower_bound, result.upper_bound, result.gap)} == {int}
         assert result.lower_bound < self.HALF <= result.upper_bound
@@ -706,7 +706,7 @@ class TestLargeCapacities:
         call = FlowCall.prepare(network, 0, 3, Request(METHODS, "serial-fifo", "cpu"))
         call.control.stop[0] = 1
         with pytest.raises(CapacityOverflowError, match="best known cut"):
-            call.min_cut()
+            call.solve(MinCutResult)
 
     def test_long_path_of_large_capacities_is_fine(self) -> None:
         result = preflow.max_flow(([0, 1, 2, 3], [1, 2, 3, 4], [2**63 - 1] * 4), 0, 4)

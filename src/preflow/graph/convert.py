@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from .grid import GridNetwork
 
 
+#: The forms in which networks are mostly given.
+USUAL = (FlowNetwork, MaxFlowProblem, tuple, list)
+
+
 def as_flow_problem(network: NetworkInput, source: Vertices, sink: Vertices) -> tuple[FlowNetwork, Any, Any]:
     """Return the network with its source and sink; where they are None, those of a MaxFlowProblem.
 
@@ -46,7 +50,7 @@ def as_flow_problem(network: NetworkInput, source: Vertices, sink: Vertices) -> 
 
 def is_grid(network: object) -> TypeGuard[GridNetwork]:
     """Whether a network is a GridNetwork, whose module the usual forms of a network do without."""
-    if isinstance(network, FlowNetwork | MaxFlowProblem | tuple | list):
+    if isinstance(network, USUAL):
         return False
     from .grid import GridNetwork
 

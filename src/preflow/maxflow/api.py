@@ -33,13 +33,13 @@ from ..steps.step import FlowProblem, SecondStage
 from . import policy
 from .problem import METHODS
 from .result import (
+    Kind,
     MaxFlowResult,
     MinCutResult,
     best_cut,
     check_not_saturated,
     lifted_answer,
     lifted_cut,
-    with_flow,
 )
 
 if TYPE_CHECKING:
@@ -164,28 +164,28 @@ def max_flow(
         most = limit.read_flow_limit(flow_limit, problem.network)
         if most is not None:
             limited = limit.apply(problem, most)
-            cut = smallest_cut(limited.smaller, request)
-            return with_flow(lifted_cut(problem, limited, cut), most)
-    return with_flow(smallest_cut(problem, request, clear=True))
+            cut = smallest_cut(MinCutResult, limited.smaller, request)
+            return lifted_cut(MaxFlowResult, problem, limited, cut, flow_limit=most)
+    return smallest_cut(MaxFlowResult, problem, request, clear=True)
 
 
-def smallest_cut(problem: FlowProblem, request: Request, *, clear: bool = False) -> MinCutResult:
-    """Make the problem smaller if that is worth it, and find a minimum cut.
+def smallest_cut(kind: type[Kind], problem: FlowProblem, request: Request, *, clear: bool = False) -> Kind:
+    """Make the problem smaller if that is worth it, and find a minimum cut, or a flow, as a result of a kind.
 
     `clear` is as in :func:`preflow.maxflow.policy.worth_a_search_for_a_grid`.
     """
-    found, request = cut_as_grid(problem, request, clear=clear)
+    found, request = cut_as_grid(kind, problem, request, clear=clear)
     if found is None:
-        found, request = cut_contracted(problem, request)
+        found, request = cut_contracted(kind, problem, request)
     if found is not None:
         return found
     call = FlowCall.of(problem, request)
-    return call.run(call.min_cut, request)
+    return call.run(partial(call.solve, kind), request)
 
 
 def cut_as_grid(
-    problem: FlowProblem, request: Request, *, clear: bool
-) -> tuple[MinCutResult | None, Request]:
+    kind: type[Kind], problem: FlowProblem, request: Request, *, clear: bool
+) -> tuple[Kind | None, Request]:
     """Solve a network that is a grid as a grid, with no arcs stored.
 
     Return None if the network is no grid or better solved otherwise, or if a method or a GPU is asked for;
@@ -213,10 +213,11 @@ def cut_as_grid(
     solving = dict(cut.stats.seconds)
     solving["solve"] += solving.pop("recover")
     stats = replace(cut.stats, seconds=added_up(seconds, solving))
-    return lifted_answer(problem, applied, cut, ~cut.labels, cut.residual_by_pixel(), stats), request
+    answer = lifted_answer(kind, problem, applied, cut, ~cut.labels, cut.residual_by_pixel(), stats)
+    return answer, request
 
 
-def cut_contracted(problem: FlowProblem, request: Request) -> tuple[MinCutResult | None, Request]:
+def cut_contracted(kind: type[Kind], problem: FlowProblem, request: Request) -> tuple[Kind | None, Request]:
     """Contract arcs that no minimum cut contains, and solve what is left.
 
     Return None if too few arcs can be contracted, or a method or a GPU is asked for; and what is left of the
@@ -230,7 +231,8 @@ def cut_contracted(problem: FlowProblem, request: Request) -> tuple[MinCutResult
     if applied is None:
         return None, request
     call = FlowCall.of(applied.smaller, replace(request, device="cpu"))
-    return lifted_cut(problem, applied, call.run(call.min_cut, request)), request
+    cut = call.run(partial(call.solve, MinCutResult), request)
+    return lifted_cut(kind, problem, applied, cut), request
 
 
 def _asks_for_more(problem: FlowProblem, request: Request) -> bool:
@@ -350,12 +352,12 @@ class FlowCall(Call[FlowNetwork]):
         small = self.threads == 1 and self.device is None and self.instance.num_arcs <= QUICK_ARCS
         return small and request.method == "auto"
 
-    def min_cut(self) -> MinCutResult:
-        """Run the first stage and wrap the cut."""
+    def solve(self, kind: type[Kind]) -> Kind:
+        """Run the first stage and wrap the cut, as a result of a kind."""
         with self.current_device():
-            return self.first_stage()
+            return self.first_stage(kind)
 
-    def first_stage(self) -> MinCutResult:
+    def first_stage(self, kind: type[Kind]) -> Kind:
         """Build and solve."""
         gap: int | float
         solved = solve_within_gap(
@@ -386,7 +388,7 @@ class FlowCall(Call[FlowNetwork]):
             raise CapacityOverflowError(f"the maximum flow is past int64: {solved.lower}")
         if solved.finished:
             check_not_saturated(self.instance, sink_side, "minimum")
-        return MinCutResult(
+        return kind(
             status=status,
             lower_bound=solved.lower,
             upper_bound=upper_bound,

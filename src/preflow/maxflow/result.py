@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     import pandas
     import scipy.sparse
     from matplotlib.axes import Axes
+
+
+Kind = TypeVar("Kind", bound="MinCutResult")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -296,16 +299,19 @@ class MinCutResult(BoundedResult):
 
 
 def lifted_answer(
+    kind: type[Kind],
     problem: FlowProblem,
     applied: Applied[Any],
     found: BoundedResult,
     found_side: AnyArray,
     found_flow: Any,
     stats: SolveStats,
-) -> MinCutResult:
+    **more: Any,
+) -> Kind:
     """Return the answer of a problem that a step made smaller, by what was found for the smaller one.
 
-    `found` has the bounds, `found_side` is the sink's side, and `found_flow` has the flow.
+    `kind` is MinCutResult or MaxFlowResult, and `more` are fields of it. `found` has the bounds, `found_side`
+    is the sink's side, and `found_flow` has the flow.
     """
     network, sources, sinks, _ = problem
     with network.current():
@@ -316,7 +322,7 @@ def lifted_answer(
             side, upper = best_cut(*problem[:3], side, whole=isinstance(lower, int))
             gap = proved_gap(upper, lower, upper)
         reason = "; ".join(filter(None, (applied.note, stats.reason)))
-        return MinCutResult(
+        return kind(
             status=status,
             lower_bound=lower,
             upper_bound=upper,
@@ -327,18 +333,16 @@ def lifted_answer(
             sinks=sinks,
             _gap=gap,
             _second_stage=applied.lift_flow(found_flow),
+            **more,
         )
 
 
-def lifted_cut(problem: FlowProblem, applied: Applied[FlowProblem], cut: MinCutResult) -> MinCutResult:
+def lifted_cut(
+    kind: type[Kind], problem: FlowProblem, applied: Applied[FlowProblem], cut: MinCutResult, **more: Any
+) -> Kind:
     """Return the answer of a problem that a step made smaller, by that of the smaller one."""
     side = problem.network.to_array_module(cut.sink_side)
-    return lifted_answer(problem, applied, cut, side, cut._second_stage, cut.stats)
-
-
-def with_flow(cut: MinCutResult, flow_limit: int | float | None = None) -> MaxFlowResult:
-    """Return the flow that belongs to a cut, to be computed when it is read."""
-    return MaxFlowResult(**vars(cut), flow_limit=flow_limit)
+    return lifted_answer(kind, problem, applied, cut, side, cut._second_stage, cut.stats, **more)
 
 
 def best_cut(

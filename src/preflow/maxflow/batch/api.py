@@ -27,7 +27,7 @@ from ...solving.timing import timed
 from ...stats import SolveStats
 from ..api import FlowCall
 from ..problem import METHODS as FLOW_METHODS
-from ..result import with_flow
+from ..result import MaxFlowResult
 from . import cuda_dinic
 from .arrays import (
     DOWN,
@@ -376,7 +376,7 @@ class BatchCall(Call[FlowNetworkBatch]):
         with naming(item):
             one = FlowCall.prepare(batch[item], int(self.source[item]), int(self.sink[item]), request)
             one.control = self.control
-            result = with_flow(one.min_cut())
+            result = one.solve(MaxFlowResult)
         found.flow[batch.arcs_of(item)] = result.flow
         answers.lower[item] = result.lower_bound
         if result.status not in ("optimal", "approximate"):

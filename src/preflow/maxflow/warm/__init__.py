@@ -91,7 +91,7 @@ from ...steps.step import FlowProblem, KnownFlow
 from ..api import FlowCall, cut_contracted, max_flow
 from ..policy import choose
 from ..problem import METHODS
-from ..result import MaxFlowResult, best_cut, with_flow
+from ..result import MaxFlowResult, best_cut
 from .both_sides import repair
 from .search_trees import SINK, FlowState, Forest, make_forest, search, touch_ends
 
@@ -852,9 +852,9 @@ class MaxFlow(Exclusive):
             return None, request
         problem = FlowProblem(self.network, self.sources, self.sinks, {})
         deadline = Deadline(request.time_limit)
-        cut, request = cut_contracted(problem, request)
-        if cut is not None:
-            return with_flow(cut), request
+        found, request = cut_contracted(MaxFlowResult, problem, request)
+        if found is not None:
+            return found, request
         if problem.seconds:  # it was tried
             self._may_contract = deadline.passed()
             self._reading = added_up(self._reading, problem.seconds)
