@@ -33,7 +33,6 @@ from ..arrays import AnyArray, Array, DType
 from ..errors import DeviceMemoryError, DeviceUnavailableError
 from ..solving.run import Control
 from ..solving.timing import counted_as_compiling
-from .structs import check_arguments, source_with_headers
 
 logger = logging.getLogger("preflow")
 
@@ -321,6 +320,8 @@ class Device:
 
         It keeps the arrays.
         """
+        from .structs import check_arguments
+
         check_arguments(path, kernel, type(arguments))
         function = _function(path, kernel, constants, cooperative, self.number)
         if shared_bytes > 48 * 1024:
@@ -390,6 +391,8 @@ def _word(argument: Any) -> int:
 @lru_cache
 def _function(path: Path, kernel: str, constants: Macros, cooperative: bool, number: int) -> Any:
     """Return a kernel for the current GPU, whose number is `number`."""
+    from .structs import source_with_headers
+
     cupy = _import_cupy()
     options = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants))
     module = cupy.RawModule(

@@ -18,7 +18,6 @@ from ..arrays import AnyArray, Array, NetworkInput, TableInput, Vertices
 from ..errors import InvalidInputError
 from .edge_tables import has_columns, is_edge_list, is_frame, is_table, matrix_labels, other_names_by
 from .network import FlowNetwork, MaxFlowProblem
-from .networkx_edges import is_networkx
 from .placement import host_array, is_tensor, restorer_of
 
 if TYPE_CHECKING:
@@ -75,12 +74,14 @@ def as_flow_network(network: NetworkInput) -> FlowNetwork:
         return FlowNetwork.from_arrays(*network)
     if hasattr(network, "tocsr"):
         return FlowNetwork.from_scipy(network)
-    if is_networkx(network):
-        with other_names_by("FlowNetwork.from_networkx"):
-            return FlowNetwork.from_networkx(network)
     if is_edge_list(network):
         with other_names_by("FlowNetwork.from_edges"):
             return FlowNetwork.from_edges(network)
+    from .networkx_edges import is_networkx  # here, since the forms above do without
+
+    if is_networkx(network):
+        with other_names_by("FlowNetwork.from_networkx"):
+            return FlowNetwork.from_networkx(network)
     if isinstance(network, Mapping):
         with other_names_by("FlowNetwork.from_dict"):
             return FlowNetwork.from_dict(network)
@@ -119,6 +120,7 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
     dense one. A DataFrame without these columns is a matrix with its labels.
     """
     from .bipartite import BipartiteGraph  # here, since networks do without
+    from .networkx_edges import is_networkx
 
     if isinstance(graph, BipartiteGraph):
         return graph

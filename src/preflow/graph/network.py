@@ -33,7 +33,6 @@ from .edge_tables import (
     read_table,
     read_tuples,
 )
-from .networkx_edges import EdgeFunction, read_networkx
 from .placement import (
     DeviceArrays,
     HostArrays,
@@ -50,6 +49,8 @@ from .vertex_names import VertexNames, numbers_of_labels
 if TYPE_CHECKING:
     import networkx
     import scipy.sparse
+
+    from .networkx_edges import EdgeFunction
 
 INT64_MAX = np.iinfo(np.int64).max
 #: A larger number of vertices is a mistake in the input: the arrays of a solve would take petabytes.
@@ -368,6 +369,8 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         >>> FlowNetwork.from_networkx(graph).labels
         ('a', 'b')
         """
+        from .networkx_edges import read_networkx
+
         edges = read_networkx(graph)
         if capacity is None:
             values, saturated = np.full(len(edges.tail), np.inf), False
