@@ -7,6 +7,7 @@ types. These names say which.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,8 +23,8 @@ Integers: TypeAlias = NDArray[np.integer[Any]]
 Numbers: TypeAlias = NDArray[np.number[Any]]
 #: A uint64. mypy takes the variable of a loop over a range for an int.
 Index: TypeAlias = int | np.uint64
-#: An int64 in kernels, an int for Python and mypy.
-Int64: TypeAlias = Any
+#: An int64 in kernels, where Python may give an int.
+Int64: TypeAlias = int | np.int64
 #: One number of the type that an array of `Numbers` or `Integers` has. It is uint64, int64 or float64.
 Number: TypeAlias = Any
 #: An array of NumPy, or of CuPy on a device. CuPy has no types.
@@ -31,7 +32,7 @@ AnyArray: TypeAlias = Any
 #: A function that converts arrays of NumPy or CuPy to those of the caller's library; None if they are that.
 Restorer: TypeAlias = Callable[[AnyArray], AnyArray] | None
 #: The module ``numpy`` or ``cupy``.
-ArrayModule: TypeAlias = Any
+ArrayModule: TypeAlias = ModuleType
 #: A residual network: a tuple of its arrays (:class:`preflow.graph.residual.ResidualArrays`), or of a grid's
 #: capacities, whose arcs follow from the numbers of the pixels.
 ResidualNetwork: TypeAlias = Any
@@ -45,16 +46,16 @@ Spacing: TypeAlias = ArrayLike | None
 Periodic: TypeAlias = bool | Sequence[bool]
 #: A vertex by its number or name, or several vertices.
 Vertices: TypeAlias = Hashable | ArrayLike
-#: A network as callers give it: see :func:`preflow.max_flow`.
-NetworkInput: TypeAlias = Any
+#: A network as callers give it, which functions find out: see :func:`preflow.max_flow`.
+NetworkInput: TypeAlias = object
 #: Supplies as callers give them: one number for each vertex, or for some by name. None: see the function.
-SupplyInput: TypeAlias = Any
+SupplyInput: TypeAlias = ArrayLike | Mapping[Hashable, Any] | None
 #: An undirected graph as callers give it: see :func:`preflow.matching`.
-GraphInput: TypeAlias = Any
+GraphInput: TypeAlias = object
 #: The labels of rows and of columns, where they are no numbers.
 SideLabels: TypeAlias = tuple[tuple[Hashable, ...], tuple[Hashable, ...]] | None
 #: A table with a row for each edge, as callers give it: see :mod:`preflow.graph.edge_tables`.
-TableInput: TypeAlias = Any
+TableInput: TypeAlias = object
 #: Edges as callers give them: tuples of the labels of both ends and perhaps a number or a mapping.
 EdgesInput: TypeAlias = Iterable[tuple[Any, ...]]
 #: Edges as callers give them: ``{tail: {head: number}}``.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @overload
-def min_cut(
+def min_cut(  # type: ignore[overload-overlap] # a grid is an object, too, and the first overload is its own
     network: GridNetwork,
     source: None = None,
     sink: None = None,

@@ -173,7 +173,7 @@ def search_lists(
     sink = NONE
     done = touched = size = scans = ZERO
     row, height = root, state.limits.zero
-    ending = SOLVED
+    ending: Int64 = SOLVED
     while True:
         # Relax the listed pairs of the row.
         first = lists.first[row]
@@ -406,7 +406,7 @@ def augment_rows(
         if relaxed_load(monitor.stop, 0) != 0:
             return STOPPED, ZERO, ZERO
         root = state.free[k]
-        ending = LISTS_END
+        ending: Int64 = LISTS_END
         done = ZERO
         if use_lists:
             ending, done, scans = search_lists(cost, lists, state, root, k + ONE)

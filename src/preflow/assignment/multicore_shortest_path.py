@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Index, Number, Numbers
+from ..arrays import Index, Int64, Number, Numbers
 from ..graph.costs import DenseCosts, SparseCosts, largest_cost
 from ..kernels.atomics import fetch_add, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, ZERO
@@ -164,7 +164,7 @@ def solve_share(thread: np.uint64, batch: Batch) -> None:
             break
         for item in range(items * run // batch.num_runs, items * (run + ONE) // batch.num_runs):
             cost = batch.cost[item * each : (item + ONE) * each]
-            ending = REFUSED
+            ending: Int64 = REFUSED
             if may_be_solved(cost, batch.largest, batch.forbidden):
                 ending, _, _ = solve_matrix(cost, start, Monitor(batch.stop, batch.counts[thread], progress))
                 write_solution(start.state, batch.match[item], batch.u[item], batch.v[item])

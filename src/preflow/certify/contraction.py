@@ -52,7 +52,9 @@ class Memory(NamedTuple):
     done: NDArray[np.bool_]  #: shape (n,)
 
 
-def rows_of(num_vertices: int, tail: NDArray[np.int64], head: NDArray[np.int64], weight: Int64) -> Rows:
+def rows_of(
+    num_vertices: int, tail: NDArray[np.int64], head: NDArray[np.int64], weight: NDArray[np.int64]
+) -> Rows:
     """Return the rows of a graph; the weights of parallel edges add up, loops and zeros are left out."""
     n = num_vertices
     proper = (tail != head) & (weight > 0)

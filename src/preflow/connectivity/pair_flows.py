@@ -341,7 +341,7 @@ def push_through(
     most: Int64,
 ) -> Int64:
     """Push at most `most` along the path through the arc `met`; return the amount."""
-    amount = min(most, net.residual[met])
+    amount: Int64 = min(most, net.residual[met])
     begin, end = np.uint64(net.head[net.reverse[met]]), np.uint64(net.head[met])
     v = begin
     while v != source:

@@ -383,7 +383,7 @@ def _search(
             for begin in range(0, pairs.shape[1], BLOCK):
                 block = np.ascontiguousarray(pairs[:, begin : begin + BLOCK])
                 value, pair = least_flow(network, work, searches, block, np.int64(least), side, control.stop)
-                least, found = int(value), found or pair >= 0
+                least, found = int(value), found or bool(pair >= 0)
         return least, side if found else None
 
     return run_interruptibly(run, control)

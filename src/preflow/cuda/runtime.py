@@ -29,7 +29,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array, DType
+from ..arrays import AnyArray, Array, ArrayModule, DType
 from ..errors import DeviceMemoryError, DeviceUnavailableError
 from ..solving.run import Control
 from ..solving.timing import counted_as_compiling
@@ -86,7 +86,7 @@ class Device:
     def __init__(self, cupy: Any) -> None:
         self.number: int = cupy.cuda.Device().id
         properties = cupy.cuda.runtime.getDeviceProperties(self.number)
-        self.xp = cupy
+        self.xp: ArrayModule = cupy
         self.name: str = properties["name"].decode()
         self.num_multiprocessors: int = properties["multiProcessorCount"]
         self.block_threads = BLOCK_THREADS

@@ -521,7 +521,7 @@ def grow(net: ResidualNetwork, forests: Forests, source: bool, monitor: Monitor)
             used, back = place(net, v, a), place(net, w, b)
             if not source:
                 used, back = back, used
-            amount = np.int64(net.residual[used])
+            amount: Int64 = np.int64(net.residual[used])
             if amount == 0:
                 a += ONE
                 continue

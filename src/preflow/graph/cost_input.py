@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..arrays import AnyArray, Array, SideLabels, TableInput
+from ..arrays import AnyArray, Array, SideLabels, Untyped
 from ..cuda.runtime import is_on_gpu
 from ..errors import CostOverflowError, InvalidInputError
 from ..parallel.pieces import run_pieces
@@ -99,7 +99,7 @@ def _read(
 
 
 def _matrix_of_frame(
-    frame: TableInput, maximize: bool
+    frame: Untyped, maximize: bool
 ) -> tuple[Array, tuple[tuple[Hashable, ...], tuple[Hashable, ...]]]:
     """Return the matrix of a DataFrame of pandas, and its labels."""
     labels = matrix_labels(frame)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, M
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -67,17 +67,17 @@ def other_names_by(constructor: str) -> Iterator[None]:
         raise InvalidInputError(f"{error} ({constructor} takes other names)") from None
 
 
-def is_edge_list(values: object) -> bool:
+def is_edge_list(values: object) -> TypeGuard[list[tuple[Any, ...]]]:
     """Return whether a list has a tuple for each edge. A list of lists is a matrix."""
     return isinstance(values, list) and bool(values) and all(isinstance(edge, tuple) for edge in values)
 
 
-def is_table(values: object) -> bool:
+def is_table(values: object) -> TypeGuard[Untyped]:
     """Return whether an object is a table with named columns."""
     return _reader_of(values) is not None
 
 
-def is_frame(values: object) -> bool:
+def is_frame(values: object) -> TypeGuard[Untyped]:
     """Return whether an object is a DataFrame of pandas: the only table whose rows have labels."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(values, pandas.DataFrame)
@@ -484,7 +484,7 @@ def numbers_by_label(values: Untyped, name: str) -> dict[Hashable, Untyped]:
     return given
 
 
-def matrix_labels(frame: TableInput) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
+def matrix_labels(frame: Untyped) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
     """Return the labels of the rows and of the columns of a DataFrame that is a matrix.
 
     InvalidInputError: two rows, or two columns, have one label, as those of a concatenation may.
@@ -630,7 +630,7 @@ def _of_structured(table: Array) -> _Reader:
     return _Reader(list(table.dtype.names or ()), lambda name: None, column, column)
 
 
-def _of_pandas(frame: TableInput) -> _Reader:
+def _of_pandas(frame: Untyped) -> _Reader:
     def missing(name: Hashable) -> int | None:
         gaps = frame[name].isna().to_numpy()
         return int(gaps.argmax()) if gaps.any() else None
@@ -643,7 +643,7 @@ def _of_pandas(frame: TableInput) -> _Reader:
     return _Reader(list(frame.columns), missing, labels, lambda name: frame[name].to_numpy())
 
 
-def _of_polars(frame: TableInput) -> _Reader:
+def _of_polars(frame: Untyped) -> _Reader:
     def missing(name: Hashable) -> int | None:
         column = frame[name]
         return column.is_null().arg_max() if column.null_count() else None
@@ -663,7 +663,7 @@ def _of_polars(frame: TableInput) -> _Reader:
     return _Reader(list(frame.columns), missing, labels, numbers)
 
 
-def _of_arrow(table: TableInput) -> _Reader:
+def _of_arrow(table: Untyped) -> _Reader:
     def missing(name: Hashable) -> int | None:
         column = table.column(name)
         return column.is_null().to_pylist().index(True) if column.null_count else None

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import chain, compress
 from operator import itemgetter, methodcaller
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ def _check_takes_edges(function: EdgeFunction) -> None:
         pass
 
 
-def is_networkx(graph: object) -> bool:
+def is_networkx(graph: object) -> TypeGuard[Untyped]:
     """Return whether an object is a NetworkX graph, or behaves like one."""
     return hasattr(graph, "is_directed") and hasattr(graph, "nodes") and hasattr(graph, "adjacency")
 

@@ -359,7 +359,7 @@ def read_weights(values: Any, count: int) -> Array:
     return weight
 
 
-def _refuse_directed(graph: GraphInput, called: str) -> None:
+def _refuse_directed(graph: Untyped, called: str) -> None:
     if graph.is_directed():
         raise InvalidInputError(f"the graph is directed: {called} takes undirected graphs (to_undirected)")
 

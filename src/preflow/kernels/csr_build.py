@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Indices, Int64, Integers, Number, Numbers
+from ..arrays import Index, Indices, Int64, Integers, Number, Numbers
 from .atomics import add, prefetch, prefetch_to_write
 from .constants import ONE, ZERO
 from .kernel import kernel
@@ -56,7 +56,7 @@ class Pairs(NamedTuple):
 
 @kernel
 def number_inner(
-    terminals: NDArray[np.int64], before: Int64, inner: Indices, begin: Int64, end: Int64
+    terminals: NDArray[np.int64], before: Index | np.int64, inner: Indices, begin: Int64, end: Int64
 ) -> None:
     """Give the vertices ``begin .. end - 1`` their number among those that are not `terminals`.
 

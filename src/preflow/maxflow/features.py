@@ -136,7 +136,7 @@ def sample_arcs(network: FlowNetwork, count: int = ARCS) -> ArcSample:
     found = look_at_arcs(
         network.tail, network.head, network.capacity, network.reverse_capacity, step, vertex, hits
     )
-    return ArcSample(n, m, arcs, *found)
+    return ArcSample(n, m, arcs, *map(int, found))
 
 
 @kernel

@@ -86,7 +86,7 @@ def put_in(ranks: Ranks, v: Index, base: Int64) -> None:
 
 
 @kernel
-def sort_rest(ranks: Ranks) -> Int64:
+def sort_rest(ranks: Ranks) -> np.int64:
     """Sort the vertices of the last bucket into all buckets; return their least rank, or `FAR`."""
     last = np.uint64(len(ranks.rank)) + BUCKETS - ONE
     base = FAR

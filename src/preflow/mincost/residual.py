@@ -130,9 +130,12 @@ def swap_arcs(net: Residual, a: np.uint64, b: np.uint64) -> None:
 
 
 @kernel
-def length_of(net: Residual, potential: NDArray[np.int64], shift: Int64, u: Index, arc: np.uint64) -> Int64:
+def length_of(
+    net: Residual, potential: NDArray[np.int64], shift: Int64, u: Index, arc: np.uint64
+) -> np.int64:
     """Return the length of an arc that leaves `u`."""
-    return (np.int64(net.arcs[arc + COST]) << shift) + potential[u] - potential[np.uint64(net.arcs[arc])]
+    cost = np.int64(net.arcs[arc + COST]) << shift
+    return np.int64(cost + potential[u] - potential[np.uint64(net.arcs[arc])])
 
 
 def empty_residual(form: StandardForm, degree: NDArray[np.int64]) -> Residual:

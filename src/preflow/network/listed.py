@@ -47,15 +47,15 @@ def capacity(net: ResidualNetwork, v: np.uint64, w: np.uint64, a: np.uint64, bac
 
 
 def terminal(net: ResidualNetwork, v: np.uint64, source: bool) -> Int64:
-    return net.excess[v] if source else net.sink_residual[v]
+    return np.int64(net.excess[v] if source else net.sink_residual[v])
 
 
 def take(net: ResidualNetwork, v: np.uint64, source: bool, amount: Int64) -> Int64:
     if source:
         net.excess[v] -= amount
-        return net.excess[v]
+        return np.int64(net.excess[v])
     net.sink_residual[v] -= amount
-    return net.sink_residual[v]
+    return np.int64(net.sink_residual[v])
 
 
 def fetch_first(net: ResidualNetwork, v: np.uint64) -> None:

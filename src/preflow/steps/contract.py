@@ -90,7 +90,7 @@ class Around(NamedTuple):
     #: the capacity out of the blocks of the sources, and into those of the sinks
     sources: float
     sinks: float
-    arcs: int  #: the number of arcs between blocks
+    arcs: Int64  #: the number of arcs between blocks
     total: float  #: the sum of their capacities, of both directions
 
 

@@ -230,9 +230,9 @@ class Item:
         note_largest(self.solution, self.index, self.state)
         unwatched = self.control.monitor()._replace(progress=np.zeros(1))
         repair = make_repair(self.rows, self.scaling.dtype)
-        found: tuple[int, Number, Number] = finish(self.flat, self.lists, self.state, repair, unwatched)
+        finished, root, done = finish(self.flat, self.lists, self.state, repair, unwatched)
         self.shift()
-        return found
+        return int(finished), root, done
 
     def shift(self) -> None:
         """If columns are left over, shift prices so that the largest, the price of these columns, is 0."""
@@ -281,7 +281,7 @@ class Item:
             )  # fmt: skip
             bids += int(more)
             if ending != push_relabel.LATE or most is not None or self.is_infeasible():
-                return ending, bids
+                return int(ending), bids
 
     def by_arcs(self) -> tuple[int, Array, NDArray[np.int64]]:
         """Refine on arcs; return the ending, the prices of columns in units of costs, and their rows."""
@@ -316,11 +316,11 @@ class Item:
             delta /= options.alpha
         price = network.price[self.rows : self.rows + self.columns]
         if ending == STOPPED:
-            return ending, self.unscaled(price), nobody
+            return int(ending), self.unscaled(price), nobody
         owner = push_relabel.owners(network, self.rows, self.columns)
         if ending == push_relabel.TOO_LOW and not self.is_infeasible():
             ending = OVERFLOW  # an incomplete flow is no partial assignment
-        return self.ending(ending), self.unscaled(price), owner
+        return self.ending(int(ending)), self.unscaled(price), owner
 
     def budget(self) -> Number:
         """Return the number of bids or relabels after which to check that there is an assignment."""

@@ -186,11 +186,11 @@ def auction(
     points: Points,
     lists: Lists,
     state: State,
-    size: Int64,
+    size: np.uint64,
     overbid: float,
     budget: np.uint64,
     monitor: Monitor,
-) -> tuple[Int64, Int64]:
+) -> tuple[Int64, np.uint64]:
     """Let free rows bid, first come first served, until none is left or `budget` bids are made.
 
     Returns the ending and the number of free rows.
@@ -220,7 +220,7 @@ def auction(
 
 @kernel
 def reduce_rows(
-    points: Points, lists: Lists, state: State, size: Int64, budget: np.uint64, monitor: Monitor
+    points: Points, lists: Lists, state: State, size: np.uint64, budget: np.uint64, monitor: Monitor
 ) -> tuple[Int64, np.uint64]:
     """Do augmenting row reduction as :func:`..row_reduction.reduce_rows` does.
 
@@ -345,7 +345,7 @@ def _wait_in_heap(state: State, front: Front, row: np.uint64, distance: float) -
 
 @kernel
 def search_points(
-    points: Points, lists: Lists, state: State, root: np.uint64, number: Int64, monitor: Monitor
+    points: Points, lists: Lists, state: State, root: np.uint64, number: np.uint64, monitor: Monitor
 ) -> Int64:
     """Match `root` along a shortest path; return the ending.
 
@@ -427,7 +427,7 @@ def search_points(
 
 
 @kernel
-def search_all(points: Points, lists: Lists, state: State, size: Int64, monitor: Monitor) -> Int64:
+def search_all(points: Points, lists: Lists, state: State, size: np.uint64, monitor: Monitor) -> Int64:
     """Match the first `size` rows of `free`, each along a shortest path; return the ending."""
     for k in range(size):
         if relaxed_load(monitor.stop, 0) != 0:

@@ -241,7 +241,7 @@ def put_flow(arcs: InputArcs, pairs: Pairs, state: FlowState, flow: NDArray[np.i
 
 @kernel
 def cancel_downstream(
-    net: ResidualArrays, initial: Integers, order: Indices, count: Int64, sink_capacity: NDArray[np.int64]
+    net: ResidualArrays, initial: Integers, order: Indices, count: np.uint64, sink_capacity: NDArray[np.int64]
 ) -> None:
     """Cancel as much flow out of the listed vertices as they have deficits, in order."""
     k = np.uint64(len(order)) - count

@@ -117,10 +117,10 @@ class Arcs(NamedTuple):
 
 
 @kernel
-def reduced_of(arcs: Arcs, potential: NDArray[np.int64], arc: np.uint64) -> Int64:
+def reduced_of(arcs: Arcs, potential: NDArray[np.int64], arc: np.uint64) -> np.int64:
     """Return the reduced cost of an empty arc, the opposite of that of a full one; 0 for a tree arc."""
     sign = np.int64(arcs.full[arc])
-    return ((arcs.cost[arc] + potential[arcs.tail[arc]] - potential[arcs.head[arc]]) ^ sign) - sign
+    return np.int64(((arcs.cost[arc] + potential[arcs.tail[arc]] - potential[arcs.head[arc]]) ^ sign) - sign)
 
 
 @kernel

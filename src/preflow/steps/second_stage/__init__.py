@@ -175,7 +175,7 @@ def return_upstream(
     net: ResidualArrays,
     initial: Integers,
     order: Indices,
-    count: Int64,
+    count: np.uint64,
     source_capacity: NDArray[np.int64],
     returned: NDArray[np.int64],
 ) -> None:
@@ -313,7 +313,7 @@ def return_excess(network: FlowNetwork, residual: ResidualNetwork, returned: Arr
         return_upstream(net, initial, order, count, source_capacity, returned)
 
 
-def topological_order(net: ResidualArrays, initial: Array, sign: int) -> tuple[Array, Int64]:
+def topological_order(net: ResidualArrays, initial: Array, sign: int) -> tuple[Array, np.uint64]:
     """Return the vertices that :func:`order_along_flow` lists, at the end of an array, and their number.
 
     Cycles of flow that the search meets are cancelled, and so may all others be.
