@@ -13,7 +13,7 @@ from .maxflow.problem import METHODS as FLOW_METHODS
 from .maxflow.result import MinCutResult
 from .method_names import DeviceName, FlowMethodName, GridMethodName
 from .progress import Reporter
-from .solving.call import Arguments, Request
+from .solving.call import Keywords, Request
 
 if TYPE_CHECKING:
     from .graph.grid import GridNetwork
@@ -27,11 +27,11 @@ def min_cut(  # type: ignore[overload-overlap] # a grid is an object, too, and t
     sink: None = None,
     *,
     warm_start: GridCutResult | None = None,
-    **arguments: Unpack[Arguments],
+    **arguments: Unpack[Keywords],
 ) -> GridCutResult: ...
 @overload
 def min_cut(
-    network: NetworkInput, source: Vertices = None, sink: Vertices = None, **arguments: Unpack[Arguments]
+    network: NetworkInput, source: Vertices = None, sink: Vertices = None, **arguments: Unpack[Keywords]
 ) -> MinCutResult: ...
 def min_cut(
     network: NetworkInput,

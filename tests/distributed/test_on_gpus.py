@@ -331,7 +331,7 @@ def test_layers() -> None:
     boxes = divide_in_layers((1000, 4), 5)
     assert all(cut % margin_of((1000, 4)) == 0 for cut in boxes.cuts[0][:-1])
     task = grid_tasks(GridSource.of(np.zeros((1000, 4)), 1, 1, None), boxes)[1]
-    assert task.around == (slice(191, 385), slice(0, 4))
+    assert task.halo == (slice(191, 385), slice(0, 4))
 
 
 @pytest.mark.parametrize(

@@ -177,14 +177,14 @@ def test_border_arcs_are_those_between_boxes(grid: Grid, regions: int) -> None:
             mine, theirs = slice(*border.first[i : i + 2]), slice(*borders[other].first[j : j + 2])
             assert np.array_equal(ends[0][mine], number[borders[other].head][theirs])
             assert np.array_equal(ends[1][mine], number[borders[other].tail][theirs])
-        inside = read_around(lambda part: number[part], task.around, source.shape)
+        inside = read_around(lambda part: number[part], task.halo, source.shape)
         assert np.array_equal(inside[task.own], number[boxes.boxes()[task.number]])
         assert len(np.unique(inside)) == inside.size
-        seen = border.seen_from(task.around, source.shape)
+        seen = border.seen_from(task.halo, source.shape)
         assert np.array_equal(inside[seen.tail], ends[0])
         assert np.array_equal(inside[seen.head], ends[1])
-        directions = source.directions_within(task.around)[border.direction]
-        steps = source.offsets_within(task.around)[directions]
+        directions = source.directions_within(task.halo)[border.direction]
+        steps = source.offsets_within(task.halo)[directions]
         assert np.array_equal(np.stack(seen.head) - np.stack(seen.tail), steps.T)
     assert sorted(found) == sorted((p, q) for p, q in arcs_one_by_one(grid) if owner[p] != owner[q])
 

@@ -22,7 +22,7 @@ from preflow.transportation.multicore_network_simplex import (
     ScaledColumnGeneration,
     hung_by_rows,
 )
-from preflow.transportation.smoothing import COLDEST, HOTTEST, smoothed
+from preflow.transportation.smoothing import COLDEST, HOTTEST, smooth_prices
 
 METHOD = "multicore-network-simplex"
 
@@ -77,7 +77,7 @@ def test_smoothed_prices_are_those_of_sinkhorn(kind: Any, threads: int, stored: 
     cost = (rng.integers(0, 1000, (20, 20)) + 5000).astype(kind)
     blocks = lambda begin, end, stride: iter([(begin, cost[begin:end:stride])])  # noqa: E731
     dense = cost if stored else None
-    found = smoothed(
+    found = smooth_prices(
         blocks, dense, (float(cost.min()), float(cost.max())), (a, b), (6, 20), Control(threads=threads)
     )
     expected = reference_smoothing(cost.astype(float), a, b, (6, 20))
@@ -95,7 +95,9 @@ def test_lists_leave_smoothed_prices_as_they_are(stored: bool, monkeypatch: pyte
     prices = []
     for share, threads in ((5, 1), (5, 4), (10**6, 4)):
         monkeypatch.setattr(smoothing, "SHARE", share)
-        found = smoothed(blocks, cost if stored else None, extremes, masses, (8, 4), Control(threads=threads))
+        found = smooth_prices(
+            blocks, cost if stored else None, extremes, masses, (8, 4), Control(threads=threads)
+        )
         prices.append(found.price)
     for price in prices[:2]:
         np.testing.assert_allclose(price, prices[2], atol=found.temperature / 2)
@@ -107,7 +109,7 @@ def test_a_stopped_smoothing_ends() -> None:
     control = Control(threads=3)
     control.stop[0] = 1
     masses = np.full(30, 4), np.full(40, 3)
-    found = smoothed(lambda *rows: iter([]), cost, (0.0, 1199.0), masses, (4, 2), control)
+    found = smooth_prices(lambda *rows: iter([]), cost, (0.0, 1199.0), masses, (4, 2), control)
     assert (found.price == 0).all()
 
 

@@ -20,7 +20,7 @@ Pseudo-code
 
     for each matrix:                                                       solve_items
         if some pairs are not allowed: match all rows, or report that this is infeasible
-        add rows of cost 0 until the matrix is square                      squared
+        add rows of cost 0 until the matrix is square                      make_square
         scale the costs                                                    scaled
         for each epsilon, down to 1:                                       refine_all
             make the flow epsilon-optimal                                  the method's own refine
@@ -152,7 +152,7 @@ def check_invariants(arcs: Arcs, flow: Flow, epsilon: int) -> None:
     assert reduced.min() >= -epsilon, f"a residual arc has the reduced cost {reduced.min()}"
 
 
-def squared(costs: SparseCosts) -> SparseCosts:
+def make_square(costs: SparseCosts) -> SparseCosts:
     """Return costs with as many rows as columns: rows are added that may have any column at cost 0.
 
     UnsuitableMethodError: there would be more than 2**32 - 2 arcs.
@@ -377,7 +377,7 @@ def solve_items(
                 if go_on:
                     continue
                 break
-        square = squared(arcs)
+        square = make_square(arcs)
         if control.stopped:
             break
         scaled_costs = scaled(square)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Int64
+from ..arrays import Int64, Integers
 from ..errors import VerificationError
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -52,9 +52,7 @@ class Memory(NamedTuple):
     done: NDArray[np.bool_]  #: shape (n,)
 
 
-def rows_of(
-    num_vertices: int, tail: NDArray[np.int64], head: NDArray[np.int64], weight: NDArray[np.int64]
-) -> Rows:
+def rows_of(num_vertices: int, tail: NDArray[np.int64], head: NDArray[np.int64], weight: Integers) -> Rows:
     """Return the rows of a graph; the weights of parallel edges add up, loops and zeros are left out."""
     n = num_vertices
     proper = (tail != head) & (weight > 0)

@@ -302,7 +302,7 @@ class EntrySizes(NamedTuple):
 
 def bytes_on_files(source: GridSource, boxes: Boxes, together: int, sizes: EntrySizes) -> int:
     """Return an estimate of the memory that regions on files take at most, with the borders of all."""
-    around = source.around(boxes.largest)
+    around = source.halo(boxes.largest)
     pixels = math.prod(side.stop - side.start for side in around)
     degree = len(source.offsets_within(around))
     lengths = np.array([side.stop - side.start for side in boxes.largest])
@@ -394,7 +394,7 @@ class _Found:
 
     @property
     def lower(self) -> int | float:
-        return self.unit.given(self.progress.lower)
+        return self.unit.in_caller_unit(self.progress.lower)
 
     @property
     def upper(self) -> int | float:
@@ -487,7 +487,7 @@ class _Solve:
             if finished:
                 check_resumed(exchange, progress.lower)
             with timed(self.seconds, "recover"):
-                lower = unit.given(progress.lower)
+                lower = unit.in_caller_unit(progress.lower)
                 exact = finished and unit.exponent is None
                 cut = CutShare(lower) if exact else capacity_of_cut(exchange)
         finally:

@@ -158,7 +158,7 @@ class GridSource:
         """The forward offsets of the neighbourhood."""
         return [tuple(offset) for offset in self.offsets[::2].tolist()]
 
-    def around(self, box: Box) -> Box:
+    def halo(self, box: Box) -> Box:
         """Return a box with its ghosts: see :func:`.partition.halo`."""
         return halo(box, self.shape, self.offsets, self.periodic)
 
@@ -294,15 +294,15 @@ class GridTask:
     number: int
     source: GridSource
     boxes: Boxes
-    #: if positive, `around` reaches as far beyond the box along the first axis, and not only to its ghosts
+    #: if positive, `halo` reaches as far beyond the box along the first axis, and not only to its ghosts
     margin: int = 0
     on_gpu: bool = False  #: whether the region is on the GPU of the process that builds it
 
     @property
-    def around(self) -> Box:
+    def halo(self) -> Box:
         """The box with the ghosts around it."""
         box = self.boxes.boxes()[self.number]
-        around = self.source.around(box)
+        around = self.source.halo(box)
         if not self.margin:
             return around
         begin, end = max(0, box[0].start - self.margin), box[0].stop + self.margin
@@ -310,16 +310,16 @@ class GridTask:
 
     @property
     def own(self) -> Box:
-        """The box, counted from the corner of `around`."""
+        """The box, counted from the corner of `halo`."""
         box = self.boxes.boxes()[self.number]
         return tuple(
             slice(side.start - wide.start, side.stop - wide.start)
-            for side, wide in zip(box, self.around, strict=True)
+            for side, wide in zip(box, self.halo, strict=True)
         )
 
     def read(self) -> GridNetwork:
         """Read the box and its ghosts."""
-        return self.source.read(self.around)
+        return self.source.read(self.halo)
 
     def load(self) -> Loaded:
         """Read the box and its ghosts, as integers."""
@@ -341,7 +341,7 @@ class GridTask:
         return self._empty(GridRegion)
 
     def _empty(self, kind: type[GridRegion]) -> GridRegion:
-        source, around = self.source, self.around
+        source, around = self.source, self.halo
         arcs = border_of(self.boxes, self.number, source.all_offsets).seen_from(around, source.shape)
         if any(source.periodic):
             arcs = arcs._replace(direction=source.directions_within(around)[arcs.direction])

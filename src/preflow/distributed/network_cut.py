@@ -247,7 +247,7 @@ class _Solve:
                     turn,
                     unit,
                     not done.ready,
-                    unit.given(done.lower),
+                    unit.in_caller_unit(done.lower),
                     np.append(side, [False, True])[inner],
                     [position[region == task.number] for task in tasks],
                 )

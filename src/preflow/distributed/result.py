@@ -151,7 +151,7 @@ def check_regions(
         )
     proofs = list(exchange.collect(proofs_of))
     optimal = result.status == "optimal"
-    bound = unit.given(sum(exchange.collect(ProvedPart(proofs, optimal))))
+    bound = unit.in_caller_unit(sum(exchange.collect(ProvedPart(proofs, optimal))))
     rounded = unit.exponent is not None and cut is not None  # then both bounds are that of the flow
     if cut is None:
         cut = capacity_of_cut(exchange)
@@ -244,7 +244,7 @@ class Unit:
     #: the amount that rounding removed from the terminal capacities, in the caller's unit
     constant: int | float = 0
 
-    def given(self, amount: int) -> int | float:
+    def in_caller_unit(self, amount: int) -> int | float:
         """Return an amount in the caller's unit."""
         if self.exponent is not None:
             return float(np.ldexp(float(amount), -self.exponent)) + self.constant

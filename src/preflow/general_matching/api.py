@@ -26,7 +26,7 @@ from ..graph.scaling import is_close, size_of
 from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
 from ..method_names import DeviceName, MatchingMethodName
 from ..progress import Reporter
-from ..solving.call import Arguments, Call, Request
+from ..solving.call import Call, Keywords, Request
 from ..solving.dispatch import Choice, find_method, renamed, thread_count
 from ..solving.timing import timed
 from ..stats import GeneralMatchingStats
@@ -149,7 +149,7 @@ def matching(
 
 
 def matching_of_reduction(
-    graph: UndirectedGraph, wanted: Wanted, size: Callable[[Array], float], **arguments: Unpack[Arguments]
+    graph: UndirectedGraph, wanted: Wanted, size: Callable[[Array], float], **arguments: Unpack[Keywords]
 ) -> GeneralMatchingResult:
     """Return the matching that another problem needs; the graph has weights.
 

@@ -56,7 +56,7 @@ class HostCosts(HostArrays):
         return u.astype(object) - base[:, 0], v
 
 
-def centred(values: Array, inside: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], Array]:
+def subtract_base(values: Array, inside: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], Array]:
     """Return a batch of integer costs, shape (items, n, m), minus a base, and the base of Python integers.
 
     Entries outside of `inside` do not count. The base has shape (items, n, 1), or (items, 1, m) where n > m,
@@ -81,7 +81,7 @@ def centred(values: Array, inside: NDArray[np.bool_] | None) -> tuple[NDArray[np
 def centred_by_row(first: Array, values: Array) -> tuple[NDArray[np.int64], Array]:
     """Return integer costs of pairs, those of row `i` beginning at ``first[i]``, minus a base; and the base.
 
-    Like :func:`centred`, with a base of shape (n,).
+    Like :func:`subtract_base`, with a base of shape (n,).
     """
     size = np.diff(first).astype(np.int64)
     rows = np.flatnonzero(size)

@@ -17,7 +17,7 @@ from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
-from .cost_base import HostCosts, centred, centred_by_row
+from .cost_base import HostCosts, centred_by_row, subtract_base
 from .placement import as_device_array, host_array
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class DenseCosts(HostCosts):
             if check_costs(counts, self.maximize, min(n, m), place, threads):
                 return replace(self, huge=True)
         elif self.base is None and not fit(counts, threads):
-            values, base = centred(self.values, inside)
+            values, base = subtract_base(self.values, inside)
             return replace(self, values=values, base=base)
         return self
 

@@ -10,7 +10,7 @@ from ..arrays import AnyArray, Array, ArrayModule, Connectivity, Periodic
 from ..errors import CapacityOverflowError, InvalidInputError
 from .neighbourhood import both_ways, half_neighbourhood, named_neighbourhoods
 from .network import INT64_MAX
-from .periodic import checked_periodic, unrolled
+from .periodic import checked_periodic, unroll
 from .placement import host_array
 
 #: Arrays of shape (h, w, 3) and (h, w, 4) are thought to be images if both h and w are at least this.
@@ -41,7 +41,7 @@ def grid_arrays(
     rings = checked_periodic(periodic, len(shape))
     if any(rings):
         whole = xp.broadcast_to(neighbor, (len(neighbor), *shape))
-        neighbor, half = unrolled(shape, whole, half, rings, xp)
+        neighbor, half = unroll(shape, whole, half, rings, xp)
     arrays = (
         xp.broadcast_to(_of_kept_dtype(source, "source_capacity"), shape),
         xp.broadcast_to(_of_kept_dtype(sink, "sink_capacity"), shape),

@@ -92,7 +92,7 @@ def unrolled_offsets(
     return list(dict.fromkeys([*half, *steps])), len(steps) > len(set(steps))
 
 
-def unrolled(
+def unroll(
     shape: tuple[int, ...],
     neighbor: AnyArray,
     half: list[tuple[int, ...]],

@@ -25,7 +25,7 @@ from ..drawing.networks import component_colours
 from ..errors import InvalidInputError, VerificationError
 from ..graph.edge_tables import labelled_pairs, labelled_sides
 from ..graph.network import FlowNetwork
-from ..solving.call import Arguments
+from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
 from .api import max_flow
 from .result import MinCutResult
@@ -38,7 +38,7 @@ def minimum_cuts(
     network: NetworkInput | MinCutResult,
     source: Vertices = None,
     sink: Vertices = None,
-    **arguments: Unpack[Arguments],
+    **arguments: Unpack[Keywords],
 ) -> MinimumCuts:
     """Find all minimum cuts between a source and a sink.
 

@@ -25,7 +25,7 @@ from ..maxflow.api import max_flow
 from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..mincost.api import min_cost_flow
 from ..mincost.result import MinCostFlowResult
-from ..solving.call import Arguments
+from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
 from ..solving.read_only import ReadOnlyArrays
 
@@ -53,7 +53,7 @@ class FlowReduction(ReadOnlyArrays, ABC, Generic[Answer]):
     def solution(self, result: MaxFlowResult) -> Answer:
         """Return the answer that a maximum flow of `network` gives, with its proof."""
 
-    def solve(self, **arguments: Unpack[Arguments]) -> Answer:
+    def solve(self, **arguments: Unpack[Keywords]) -> Answer:
         """Find a maximum flow with these arguments of :func:`preflow.max_flow`, and return the answer."""
         return self.solution(max_flow(self.network, self.source, self.sink, **arguments))
 
@@ -76,7 +76,7 @@ class CutReduction(ReadOnlyArrays, ABC, Generic[Answer]):
     def solution(self, result: MinCutResult) -> Answer:
         """Return the answer that a minimum cut of `network` gives, with its proof."""
 
-    def solve(self, **arguments: Unpack[Arguments]) -> Answer:
+    def solve(self, **arguments: Unpack[Keywords]) -> Answer:
         """Find a minimum cut with these arguments of :func:`preflow.min_cut`, and return the answer."""
         return self.solution(min_cut(self.network, self.source, self.sink, **arguments))
 
@@ -97,7 +97,7 @@ class CostReduction(ReadOnlyArrays, ABC, Generic[Answer]):
     def solution(self, result: MinCostFlowResult) -> Answer:
         """Return the answer that a flow of minimum cost in `network` gives, with its proof."""
 
-    def solve(self, **arguments: Unpack[Arguments]) -> Answer:
+    def solve(self, **arguments: Unpack[Keywords]) -> Answer:
         """Find a flow with these arguments of :func:`preflow.min_cost_flow`, and return the answer."""
         return self.solution(min_cost_flow(self.network, **arguments))
 
@@ -265,7 +265,7 @@ def two_way_arcs(network: CostNetwork) -> NDArray[np.int64]:
     return np.zeros(0, dtype=np.int64) if marks is None else np.flatnonzero(marks)
 
 
-def joined(*parts: Array) -> Array:
+def join(*parts: Array) -> Array:
     """Return arrays of amounts as one, of int64 if all are.
 
     CapacityOverflowError: floats join integers that float64 cannot represent.

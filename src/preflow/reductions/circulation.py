@@ -22,7 +22,7 @@ from ..graph.network import FlowNetwork, flow_bound
 from ..graph.scaling import is_close, proved_gap
 from ..mincost.api import min_cost_flow
 from ..mincost.result import MinCostFlowResult
-from ..solving.call import Arguments
+from ..solving.call import Keywords
 from ..solving.deadline import Deadline
 from .base import (
     CostReduction,
@@ -111,7 +111,7 @@ class MaxFlowAsCirculation(CostReduction[FlowAndCut]):
         )
         return cls(network=built, source=start, sink=end, given=given, exponent=exponent)
 
-    def solve(self, **arguments: Unpack[Arguments]) -> FlowAndCut:
+    def solve(self, **arguments: Unpack[Keywords]) -> FlowAndCut:
         """Find a flow with these arguments of :func:`preflow.min_cost_flow`, and return the answer.
 
         Floats are solved again relative to the cut found, until flow and cut are as close as

@@ -25,7 +25,7 @@ from ..graph.scaling import size_of, total_of
 from ..maxflow.api import max_flow
 from ..maxflow.result import MaxFlowResult
 from ..mincost.api import min_cost_flow
-from ..solving.call import Arguments
+from ..solving.call import Keywords
 from ..solving.deadline import Deadline
 from ..solving.drawn import DrawnResult
 from .base import (
@@ -33,7 +33,7 @@ from .base import (
     check_fits,
     difference,
     freeze,
-    joined,
+    join,
     supplies_or_own,
     totals,
     vertex_numbers,
@@ -163,7 +163,7 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
         built = FlowNetwork.from_arrays(
             np.concatenate([tail, np.full(len(more), source), less]),
             np.concatenate([head, more, np.full(len(less), sink)]),
-            joined(capacity, amount[more], amount[less]),
+            join(capacity, amount[more], amount[less]),
             reverse_capacity=reverse,
             num_vertices=n + 2,
         )
@@ -176,14 +176,14 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
             needed=_needed(amount[more]),
         )
 
-    def solve(self, **arguments: Unpack[Arguments]) -> FeasibleFlow:
+    def solve(self, **arguments: Unpack[Keywords]) -> FeasibleFlow:
         """Find a maximum flow with these arguments of :func:`preflow.max_flow`, and return the answer."""
         deadline = Deadline(arguments.get("time_limit"))
         result = max_flow(self.network, self.source, self.sink, **arguments)
         arguments["time_limit"] = deadline.left()
         return self.completed(result, **arguments)
 
-    def completed(self, result: MaxFlowResult, **arguments: Unpack[Arguments]) -> FeasibleFlow:
+    def completed(self, result: MaxFlowResult, **arguments: Unpack[Keywords]) -> FeasibleFlow:
         """Return the feasible flow.
 
         A maximum flow of floats is as precise as the sum of all supplies allows: whether a vertex can send
@@ -235,7 +235,7 @@ def _needed(amounts: Array) -> int | float:
 
 
 def feasible_flow(
-    network: NetworkInput, supply: SupplyInput = None, **arguments: Unpack[Arguments]
+    network: NetworkInput, supply: SupplyInput = None, **arguments: Unpack[Keywords]
 ) -> FeasibleFlow:
     """Find any flow that sends all supplies within the bounds of all arcs, by a maximum flow.
 

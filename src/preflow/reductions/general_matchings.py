@@ -26,7 +26,7 @@ from ..general_matching.result import GeneralMatchingResult, Wanted
 from ..graph.network import read_capacities
 from ..graph.scaling import is_close, size_of
 from ..graph.undirected import UndirectedGraph, as_undirected_graph
-from ..solving.call import Arguments
+from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
 from .base import freeze
 
@@ -145,7 +145,7 @@ class EdgeCover(EdgeSet):
 
 
 def minimum_weight_edge_cover(
-    graph: GraphInput, *, weight: WeightInput = None, **arguments: Unpack[Arguments]
+    graph: GraphInput, *, weight: WeightInput = None, **arguments: Unpack[Keywords]
 ) -> EdgeCover:
     """Find edges of least weight so that every vertex is an end of one.
 
@@ -262,7 +262,7 @@ class GeneralBMatching(EdgeSet):
 
 
 def general_b_matching(
-    graph: GraphInput, limit: Any, *, weight: WeightInput = None, **arguments: Unpack[Arguments]
+    graph: GraphInput, limit: Any, *, weight: WeightInput = None, **arguments: Unpack[Keywords]
 ) -> GeneralBMatching:
     """Find edges of largest weight so that vertex v is an end of at most ``limit[v]`` of them.
 
@@ -416,7 +416,7 @@ class TJoin(EdgeSet):
 
 
 def t_join(
-    graph: GraphInput, odd: Iterable[Any], *, weight: WeightInput = None, **arguments: Unpack[Arguments]
+    graph: GraphInput, odd: Iterable[Any], *, weight: WeightInput = None, **arguments: Unpack[Keywords]
 ) -> TJoin:
     """Find edges of least weight so that exactly the given vertices have an odd number of them.
 
@@ -464,7 +464,7 @@ def t_join(
     return _t_join(read, chosen, **arguments)
 
 
-def _t_join(graph: UndirectedGraph, odd: NDArray[np.int64], **arguments: Unpack[Arguments]) -> TJoin:
+def _t_join(graph: UndirectedGraph, odd: NDArray[np.int64], **arguments: Unpack[Keywords]) -> TJoin:
     _check_parity(graph, odd)
     gadget = _parity_graph(graph, odd)
     try:
@@ -606,7 +606,7 @@ def _least_walk(join: TJoin) -> Fraction:
 
 
 def chinese_postman(
-    graph: GraphInput, *, weight: WeightInput = None, **arguments: Unpack[Arguments]
+    graph: GraphInput, *, weight: WeightInput = None, **arguments: Unpack[Keywords]
 ) -> PostmanTour:
     """Find a closed walk of least weight that walks every edge at least once.
 

@@ -22,7 +22,7 @@ from ..graph.cost_network import CostNetwork
 from ..graph.costs import DenseCosts
 from ..graph.edge_tables import data_frame, in_order_of, labels_of
 from ..mincost.result import MinCostFlowResult
-from ..solving.call import Arguments
+from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
 from .base import CostReduction, alike, check_fits, freeze, one_matrix, read_limits
 from .most_for_least import MaxFlowMinCostResult, max_flow_min_cost
@@ -307,7 +307,7 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
             labels=given.labels,
         )
 
-    def solve(self, **arguments: Unpack[Arguments]) -> JobAssignment:
+    def solve(self, **arguments: Unpack[Keywords]) -> JobAssignment:
         """Find a flow with these arguments of :func:`preflow.min_cost_flow`, and return the answer.
 
         Raises
@@ -365,7 +365,7 @@ def assign_jobs(
     limit: ArrayLike = 1,
     needs: ArrayLike = 1,
     partial: bool = False,
-    **arguments: Unpack[Arguments],
+    **arguments: Unpack[Keywords],
 ) -> JobAssignment:
     """Give jobs to workers at the least total cost, where a worker takes up to `limit` jobs.
 

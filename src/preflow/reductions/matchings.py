@@ -23,7 +23,7 @@ from ..graph.convert import as_bipartite_graph
 from ..graph.edge_tables import in_order_of, labels_of
 from ..graph.network import INT64_MAX, FlowNetwork
 from ..maxflow.result import MaxFlowResult
-from ..solving.call import Arguments
+from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
 from .base import FlowReduction, check_fits, freeze, read_limits, sum_of, totals
 
@@ -259,7 +259,7 @@ def b_matching(
     row_limit: ArrayLike = 1,
     column_limit: ArrayLike = 1,
     edge_limit: int | None = 1,
-    **arguments: Unpack[Arguments],
+    **arguments: Unpack[Keywords],
 ) -> BMatching:
     """Find as many edges as possible such that no row and no column has more than its limit.
 

@@ -33,11 +33,11 @@ from ..mincost.api import min_cost_flow
 from ..mincost.problem import METHODS
 from ..mincost.result import MinCostFlowResult
 from ..progress import Reporter
-from ..solving.call import Arguments, Request
+from ..solving.call import Keywords, Request
 from ..solving.deadline import Deadline
 from ..solving.timing import timed
 from ..stats import MinCostStats, SolveStats, added_up
-from .base import difference, joined, of_given, supplies_or_own, totals, vertex_numbers
+from .base import difference, join, of_given, supplies_or_own, totals, vertex_numbers
 from .feasible import CirculationAsMaxFlow
 
 
@@ -263,7 +263,7 @@ def max_flow_min_cost(
         raise InvalidInputError(f"vertex {read.name(both[0])} is both source and sink")
     ends = sources, sinks
 
-    def shared() -> Arguments:
+    def shared() -> Keywords:
         """Return the arguments of the next solve, with the time that is left."""
         return {"device": device, "threads": threads, "time_limit": deadline.left(), "progress": progress}
 
@@ -286,7 +286,7 @@ def max_flow_min_cost(
         flow = rest.flow if base is None else base + rest.flow
         bounds = amount + rest.lower_bound, amount + rest.upper_bound
         return _unfinished(read, ends, *bounds, rest.stats.including(reading), flow.copy())
-    arguments: Arguments = {**shared(), "method": method, "options": options}
+    arguments: Keywords = {**shared(), "method": method, "options": options}
     found, sent = _sent_at_least_cost(read, ends, amount + rest.value, arguments)
     taken = {"amount": sum(seconds.values()), **found.stats.seconds}
     own = supplies_or_own(read, None).copy()
@@ -307,7 +307,7 @@ def _sent_at_least_cost(
     network: CostNetwork,
     ends: tuple[NDArray[np.int64], NDArray[np.int64]],
     amount: int | float,
-    arguments: Arguments,
+    arguments: Keywords,
 ) -> tuple[MinCostFlowResult, int | float]:
     """Send an amount from the sources to the sinks; return the result for the network, and the amount."""
     sources, sinks = ends
@@ -363,7 +363,7 @@ def _with_arcs(
         network.num_vertices + new_vertices,
         np.append(vertex_numbers(network.tail), tail),
         np.append(vertex_numbers(network.head), head),
-        capacity=joined(network.capacity, capacity),
+        capacity=join(network.capacity, capacity),
         cost=np.append(network.cost, np.zeros(more, dtype=network.cost.dtype)),
         lower=None
         if network.lower is None

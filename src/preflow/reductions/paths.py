@@ -22,7 +22,7 @@ from ..errors import InfeasibleFlowError, InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..graph.scaling import is_close, size_of
 from ..mincost.result import MinCostFlowResult
-from ..solving.call import Arguments
+from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
 from ..solving.read_only import make_read_only
 from .base import CostReduction, check_fits, cost_of, two_way_arcs, vertex_numbers
@@ -247,7 +247,7 @@ class PathsAsMinCostFlow(CostReduction[CheapPaths]):
             start += n
         return cls(network=built, source=start, sink=end, given=given, count=count, disjoint=disjoint)
 
-    def solve(self, **arguments: Unpack[Arguments]) -> CheapPaths:
+    def solve(self, **arguments: Unpack[Keywords]) -> CheapPaths:
         """Find a flow with these arguments of :func:`preflow.min_cost_flow`, and return the paths.
 
         Raises
@@ -368,7 +368,7 @@ def _without_loops(steps: Steps, walk: NDArray[np.int64], sink: int) -> NDArray[
 
 
 def shortest_path(
-    network: NetworkInput, source: Hashable, sink: Hashable, **arguments: Unpack[Arguments]
+    network: NetworkInput, source: Hashable, sink: Hashable, **arguments: Unpack[Keywords]
 ) -> CheapPaths:
     """Find a path of least cost from one vertex to another, by a minimum-cost flow of one unit.
 
@@ -414,7 +414,7 @@ def disjoint_paths(
     *,
     count: int | None = None,
     disjoint: Literal["arcs", "vertices"] = "arcs",
-    **arguments: Unpack[Arguments],
+    **arguments: Unpack[Keywords],
 ) -> CheapPaths:
     """Find paths that share no arc, or no vertex, of the least total cost.
 

@@ -34,7 +34,7 @@ from ..graph.scaling import is_close, size_of
 from ..maxflow.api import max_flow
 from ..maxflow.minimum_cuts import reached_by_residual_arcs
 from ..maxflow.result import MaxFlowResult, MinCutResult
-from ..solving.call import Arguments
+from ..solving.call import Keywords
 from ..solving.deadline import Deadline
 from ..solving.drawn import DrawnResult
 from .base import CutReduction, alike, check_fits, freeze, sum_of
@@ -276,7 +276,7 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
         bound = Fraction(result.value) - Fraction(result.gap)
         return self._selected(result, selected, _profit_and_gap(self.profits, selected, bound), ())
 
-    def solve(self, **arguments: Unpack[Arguments]) -> ProjectSelection:
+    def solve(self, **arguments: Unpack[Keywords]) -> ProjectSelection:
         """Find a minimum cut with these arguments of :func:`preflow.min_cut`, and return the projects.
 
         Raises
@@ -475,7 +475,7 @@ def select_projects(
     requires: Requirements,
     *,
     closure: Closure = "largest",
-    **arguments: Unpack[Arguments],
+    **arguments: Unpack[Keywords],
 ) -> ProjectSelection:
     """Select the projects that bring the largest profit, together with all that they require.
 

@@ -20,7 +20,7 @@ from ..errors import InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork
 from ..graph.placement import host_array
 from ..maxflow.result import MaxFlowResult
-from ..solving.call import Arguments
+from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
 from .base import FlowReduction, freeze
 from .feasible import CirculationAsMaxFlow
@@ -169,7 +169,7 @@ def _bounds(sums: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.floor(sums + NEAR).astype(np.int64), np.ceil(sums - NEAR).astype(np.int64)
 
 
-def round_matrix(matrix: ArrayLike, **arguments: Unpack[Arguments]) -> RoundedMatrix:
+def round_matrix(matrix: ArrayLike, **arguments: Unpack[Keywords]) -> RoundedMatrix:
     """Round a matrix so that the sums of rows and columns fit: controlled rounding.
 
     Each entry becomes the integer below or above it, and so do each sum of a row, each sum of a column, and

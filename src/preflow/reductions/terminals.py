@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, NetworkInput, Vertices
 from ..graph.network import FlowNetwork
 from ..maxflow.result import MaxFlowResult
-from .base import FlowAndCut, FlowReduction, check_fits, joined, read_flow_problem, sum_of, vertex_numbers
+from .base import FlowAndCut, FlowReduction, check_fits, join, read_flow_problem, sum_of, vertex_numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,7 +67,7 @@ class TerminalsMerged(FlowReduction[FlowAndCut]):
         built = FlowNetwork.from_arrays(
             np.concatenate([tail, np.full(len(sources), n), sinks]),
             np.concatenate([head, sources, np.full(len(sinks), n + 1)]),
-            joined(forward, leaving, entering),
+            join(forward, leaving, entering),
             reverse_capacity=None if back is None else np.append(back, np.zeros(more, dtype=back.dtype)),
             num_vertices=n + 2,
         )
@@ -96,4 +96,4 @@ def _amounts(vertices: NDArray[np.int64], tail: Array, head: Array, forward: Arr
     if forward.dtype.kind == "f":
         return np.full(len(vertices), np.inf)
     leaving, entering = np.isin(tail, vertices), np.isin(head, vertices)
-    return np.full(len(vertices), int(sum_of(joined(forward[leaving], back[entering]))) + 1)
+    return np.full(len(vertices), int(sum_of(join(forward[leaving], back[entering]))) + 1)

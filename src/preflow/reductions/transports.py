@@ -33,7 +33,7 @@ from ..graph.costs import DenseCosts, SparseCosts, shown_matrix
 from ..graph.network import exact_sum
 from ..graph.standard_form import MOST
 from ..mincost.result import MinCostFlowResult
-from ..solving.call import Arguments
+from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
 from ..solving.read_only import ReadOnlyArrays
 from ..transportation.api import transport, with_equal_sums
@@ -187,7 +187,7 @@ class AssignmentAsTransport(ReadOnlyArrays):
             built = csr_array((values, column, first.astype(np.int64)), shape=(len(a), m))
         return cls(cost=built, a=a, b=b, given=given)
 
-    def solve(self, **arguments: Unpack[Arguments]) -> PricedAssignment:
+    def solve(self, **arguments: Unpack[Keywords]) -> PricedAssignment:
         """Solve the transport problem with these arguments of :func:`preflow.transport`.
 
         Raises

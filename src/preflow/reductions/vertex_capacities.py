@@ -26,7 +26,7 @@ from .base import (
     FlowReduction,
     check_fits,
     freeze,
-    joined,
+    join,
     net_flow,
     one_way,
     only,
@@ -197,7 +197,7 @@ class VertexCapacities(FlowReduction[VertexFlow]):
         built = FlowNetwork.from_arrays(
             np.append(tail + n, vertices),
             np.append(head, vertices + n),
-            joined(capacity, limits),
+            join(capacity, limits),
             num_vertices=2 * n,
         )
         return cls(

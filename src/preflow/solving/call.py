@@ -71,7 +71,7 @@ class Placed(Protocol):
 Instance = TypeVar("Instance", bound=Placed)
 
 
-class Arguments(TypedDict, total=False):
+class Keywords(TypedDict, total=False):
     """The arguments that the functions of all problems share, for overloads."""
 
     method: str

@@ -70,7 +70,7 @@ from .step import Applied, Bounds, FlowProblem
 #: The contracted network must have at most this share of the vertices.
 MOST_LEFT = 0.5
 #: Sums of capacities are rounded; a bound is raised by this share, which is far above the rounding.
-RAISED = 1e-9
+MARGIN = 1e-9
 #: Arcs with the same ends are joined if a table of all pairs of blocks has at most this many entries an arc,
 MOST_PAIRS = 4
 #: and if the capacities between blocks are integers with at most this sum.
@@ -84,7 +84,7 @@ MOST_ABOVE = 0.5
 NEITHER, AT_SOURCES, AT_SINKS = 0, 1, 2
 
 
-class Around(NamedTuple):
+class TerminalSums(NamedTuple):
     """Sums of capacities."""
 
     #: the capacity out of the blocks of the sources, and into those of the sinks
@@ -127,7 +127,7 @@ class Trees(NamedTuple):
 
 @kernel
 def sums_around(arcs: Arcs, block: Indices, role: NDArray[np.uint8]) -> tuple[float, float, Int64, float]:
-    """Return the fields of :class:`Around` for the blocks with these roles."""
+    """Return the fields of :class:`TerminalSums` for the blocks with these roles."""
     sources, sinks, count, total = 0.0, 0.0, np.int64(0), 0.0
     has_reverse = len(arcs.reverse_capacity) > 0
     for i in range(len(arcs.tail)):
@@ -261,14 +261,14 @@ def blocks_of(strong: SortedArcs) -> tuple[Array, int]:
     return state.component - strong.first.dtype.type(1), count
 
 
-def around(arcs: Arcs, block: Array, count: int, sources: Array, sinks: Array) -> Around | None:
+def terminal_sums(arcs: Arcs, block: Array, count: int, sources: Array, sinks: Array) -> TerminalSums | None:
     """Return the capacities around the blocks of the terminals; None if a block has both kinds."""
     role = np.full(count, NEITHER, dtype=np.uint8)
     role[block[sources]] = AT_SOURCES
     role[block[sinks]] = AT_SINKS
     if (role[block[sources]] != AT_SOURCES).any():
         return None
-    return Around(*sums_around(arcs, block, role))
+    return TerminalSums(*sums_around(arcs, block, role))
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +317,7 @@ class Contraction(Applied[FlowProblem]):
             most = route(up, down, True, True, surplus, flow)
         else:
             most = route(up, down, True, False, surplus, flow) + route(up, down, False, True, surplus, flow)
-        if raised(most) > self.threshold and overfills(arcs, flow):
+        if strict_bound(most) > self.threshold and overfills(arcs, flow):
             without_cycles(arcs, flow, network.num_vertices)
         return flow
 
@@ -374,9 +374,9 @@ def apply(problem: FlowProblem, deadline: Deadline) -> Contraction | None:
         return None
     arcs, size = arcs_of(network), network.num_vertices
     alone = np.arange(size, dtype=arcs.tail.dtype)
-    sums = around(arcs, alone, size, sources, sinks)
+    sums = terminal_sums(arcs, alone, size, sources, sinks)
     assert sums is not None
-    bound = raised(min(sums.sources, sums.sinks))
+    bound = strict_bound(min(sums.sources, sums.sinks))
     guess = not most_are_above(network.capacity, bound)
     threshold = middle_of_widest_gap(network.capacity) if guess else bound
     for _ in range(2):
@@ -384,10 +384,10 @@ def apply(problem: FlowProblem, deadline: Deadline) -> Contraction | None:
             return None
         strong = sorted_above(arcs, threshold, size, by_head=False)
         block, count = blocks_of(strong)
-        found = around(arcs, block, count, sources, sinks)
+        found = terminal_sums(arcs, block, count, sources, sinks)
         if found is not None:
             sums = found
-            bound = min(bound, raised(min(sums.sources, sums.sinks)))
+            bound = min(bound, strict_bound(min(sums.sources, sums.sinks)))
         if bound <= threshold or count_above(arcs, bound) == len(strong.number):
             break
         threshold = bound
@@ -408,9 +408,9 @@ def apply(problem: FlowProblem, deadline: Deadline) -> Contraction | None:
     return Contraction(problem, smaller, max(threshold, bound), block, between)
 
 
-def raised(capacity: int | float) -> float:
+def strict_bound(capacity: int | float) -> float:
     """Return a bound that the capacity of a cut is below, also if it was rounded."""
-    return float(capacity) * (1 + RAISED)
+    return float(capacity) * (1 + MARGIN)
 
 
 def count_above(arcs: Arcs, threshold: float) -> int:

@@ -68,7 +68,7 @@ from .serial_network_simplex import (
     north_west,
     solve_one,
 )
-from .smoothing import smoothed
+from .smoothing import smooth_prices
 from .solution import TransportFound
 
 #: The epsilon of the refine, as a part of the last temperature. In a prototype (docs/notebook has it) 0.2 and
@@ -240,7 +240,7 @@ class ScaledColumnGeneration(ColumnGeneration):
         """List the pairs that are cheap by smoothed prices; return these and epsilon, in integer costs."""
         pricing, options = self.pricing, self.options
         shape = options.temperatures, options.steps
-        smooth = smoothed(
+        smooth = smooth_prices(
             pricing.blocks, pricing.dense, pricing.extremes, (self.a, self.b), shape, self.control
         )
         exponent = pricing.exponent

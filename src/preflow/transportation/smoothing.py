@@ -398,7 +398,7 @@ def steps_at(temperatures: AnyArray, repeats: int, size: int) -> list[Step]:
     return steps
 
 
-def smoothed(
+def smooth_prices(
     blocks: Blocks,
     dense: Array | None,
     extremes: tuple[float, float],

@@ -57,7 +57,7 @@ from ...graph.point_costs import PointCosts
 from ...kernels.kernel import kernel
 from ...solving.method import Method
 from ...solving.run import Control
-from ..lockfree_scaling import squared
+from ..lockfree_scaling import make_square
 from ..serial_shortest_path import MOST_DISTANCES, ShortestPathOptions
 from ..serial_shortest_path import solve as solve_by_paths
 from ..serial_shortest_path.points import row_minima, solve_points
@@ -323,7 +323,7 @@ def solve_exactly(
     _, n, m = costs.shape
     if costs.values.size + (m - n) * m > MOST_PAIRS:
         return None
-    square = squared(costs.to_sparse())
+    square = make_square(costs.to_sparse())
     square = replace(square, values=_wide(square.values))
     match = np.concatenate([found.match[item], np.setdiff1d(np.arange(m), found.match[item])])
     v = found.v[item]

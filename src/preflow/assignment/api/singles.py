@@ -313,20 +313,20 @@ def _result(
             bound[item] = np.nextafter(total[item] - sign * gap, -sign * np.inf)
     lower, upper = (total, bound) if costs.maximize else (bound, total)
 
-    def given(values: Array, each: tuple[int, ...] = ()) -> Any:
+    def to_caller_array(values: Array, each: tuple[int, ...] = ()) -> Any:
         """Return values of all items as the caller's kind of array; a number for a single value."""
         shape = (*leading, *each)
         if not shape:
             return values.tolist()[0]
         return of_caller.to_caller(of_caller.xp.asarray(values.reshape(shape)))
 
-    row, column, u, v = (given(part, part.shape[1:]) for part in choices[:4])
+    row, column, u, v = (to_caller_array(part, part.shape[1:]) for part in choices[:4])
     return AssignmentWithSinglesResult(
         status=call.control.status(
             call.method, ended and not (gaps and call.control.stopped), close=not gaps
         ),
-        lower_bound=given(lower),
-        upper_bound=given(upper),
+        lower_bound=to_caller_array(lower),
+        upper_bound=to_caller_array(upper),
         stats=found.stats,
         row=row,
         column=column,
@@ -334,7 +334,7 @@ def _result(
         v=v,
         costs=of_caller,
         partial=True,
-        unmatched_cost=(given(singles.rows, (n,)), given(singles.columns, (m,))),
+        unmatched_cost=(to_caller_array(singles.rows, (n,)), to_caller_array(singles.columns, (m,))),
         _exact=exact or None,
     )
 
