@@ -108,7 +108,7 @@ __device__ void split(const Arguments& args, GridTeam& team, GridTeam& pushers, 
     const auto save_words = [&](bool of_search) {
         const u64* const copy = reinterpret_cast<const u64*>(&state);
         for (u64 k = 0; k < sizeof state / sizeof(u64); ++k)
-            if (is_of_search(k) == of_search) relaxed_store(&args.state[k], copy[k]);
+            if (is_of_search(state, &copy[k]) == of_search) relaxed_store(&args.state[k], copy[k]);
     };
     if (blockIdx.x < searchers.first_block) {
         push_while_searching(args, pushers, sizes, messages, state, counts);

@@ -9,10 +9,9 @@ constexpr u32 NONE = 0xffffffffu, DEAD = 0xfffffffeu;
 
 #include "__init__.py: Phase, MatchingState, Count"
 // Whether the blocks that search change a word of the state while the grid is split, and the others do not.
-#define WORD_OF(name) (__builtin_offsetof(MatchingState, name) / sizeof(u64))
-__device__ constexpr bool is_of_search(u64 word) {
-    return word == WORD_OF(search_level) || word == WORD_OF(search_round) || word == WORD_OF(search_is_over) ||
-           word == WORD_OF(levels);
+__device__ bool is_of_search(const MatchingState& state, const u64* word) {
+    return word == &state.search_level || word == &state.search_round || word == &state.search_is_over ||
+           word == &state.levels;
 }
 
 #include "__init__.py: Side, Arguments"
