@@ -74,6 +74,8 @@ def test_places_with_the_list_of_problems_agree() -> None:
     description = PROJECT["project"]["description"]
     assert text("src/preflow/__init__.py").startswith(f'"""{description}.')
     assert entry("recipe/recipe.yaml", "summary") == description
+    problems = description.removesuffix(", fast and proved")
+    assert entry("CITATION.cff", "title") == f"preflow: {problems[0].lower()}{problems[1:]}"
     sentence = text("README.md").split("\n\n")[1]
     assert text("docs/index.md").split("\n\n")[1] == sentence
     for problem in re.split(", | and ", description.lower())[:6]:

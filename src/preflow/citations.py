@@ -16,7 +16,7 @@ from .solving.method import Method
 
 #: As in CITATION.cff.
 AUTHORS = "the preflow developers"
-TITLE = "preflow: maximum flow, minimum cut, matching and assignment"
+TITLE = "preflow: maximum flow, minimum cut, matching, assignment, minimum-cost flow and transport"
 YEAR = 2026
 #: The field of a BibTeX entry that says where a paper was published, by the type of the entry.
 FIELD_OF_PLACE = {
@@ -119,7 +119,7 @@ def cite(what: object = None, *, style: Literal["bibtex", "text"] = "bibtex") ->
     --------
     >>> import preflow
     >>> print(preflow.cite("serial-dinic", style="text"))  # doctest: +ELLIPSIS
-    the preflow developers, "preflow: maximum flow, minimum cut, matching and assignment", version ..., 2026.
+    the preflow developers, "preflow: maximum flow, minimum cut, ... and transport", version ..., 2026.
     E. A. Dinic, "Algorithm for solution of a problem of maximum flow in networks with power estimation", \
 Soviet Mathematics Doklady 11, 1970.
     """
