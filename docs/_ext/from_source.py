@@ -109,6 +109,13 @@ def _other_names(method: Any) -> str:
     return ", ".join([*method.aliases, *variants])
 
 
+#: What the variables mean that the rules of several problems share.
+WHERE = (
+    "``device`` is the argument, ``threads`` the number that may be used. ``gpu`` is None unless there is "
+    "one, ``device`` and ``threads`` were left open, and the problem is large enough for it."
+)
+
+
 class Rules(FromSource):
     """Insert the table of the rules by which method="auto" chooses."""
 
@@ -123,7 +130,8 @@ class Rules(FromSource):
             [code(rule.condition) if rule.condition else "otherwise", code(*rule.methods), rule.reason]
             for rule in rules
         ]
-        return [table(["if", "method", "stats.reason"], [40, 25, 35], rows)]
+        where = _parse(WHERE, self.state.document) if any("gpu" in each.condition for each in rules) else []
+        return [*where, table(["if", "method", "stats.reason"], [40, 25, 35], rows)]
 
 
 class Limits(FromSource):
@@ -185,8 +193,10 @@ class Solvers(FromSource):
 
     def _section(self, module: str, title: list[nodes.Node]) -> nodes.section:
         self.note(module)
-        text = inspect.cleandoc(import_module(f"preflow.{module}").__doc__ or "")
-        where = f"Code: ``src/preflow/{module.replace('.', '/')}``."
+        loaded = import_module(f"preflow.{module}")
+        end = "/" if hasattr(loaded, "__path__") else ".py"
+        where = f"Code: ``src/preflow/{module.replace('.', '/')}{end}``."
+        text = inspect.cleandoc(loaded.__doc__ or "")
         inside = _parse(f"{text}\n\n{where}", self.state.document)
         return nodes.section("", nodes.title("", "", *title), *inside, ids=[nodes.make_id(module)])
 

@@ -77,7 +77,7 @@ def choose(
         reason = f"{graph.num_edges:,} edges are enough work for the GPU, transfer included"
         return Choice("cuda-multi-source-bfs", reason)
     if graph.num_edges < SMALL:
-        return _push(graph, "small graph: pushes from a cheap matching")
+        return _push_on_one_thread(graph, "small graph: pushes from a cheap matching")
     step = -(-graph.num_rows // SAMPLED_ROWS)
     spread, ends = look_at_degrees(graph.rows.first, np.uint64(step))
     narrow = is_narrow(graph)
@@ -92,9 +92,8 @@ def choose(
     reason = "even degrees and symmetric, as meshes are: short paths mend a cheap matching"
     if not narrow:
         return Choice("serial-hybrid", reason)
-    if many > 1:
-        reason = f"{reason}; enough edges for {threads} threads"
-    return Choice("multicore-multi-source-bfs", reason, threads=many)
+    for_threads = f"; enough edges for {threads} threads" if many > 1 else ""
+    return Choice("multicore-multi-source-bfs", f"{reason}{for_threads}", threads=many)
 
 
 def _fits(graph: BipartiteGraph, gpu: Device) -> bool:
@@ -103,9 +102,13 @@ def _fits(graph: BipartiteGraph, gpu: Device) -> bool:
     return fits_numbers(*graph.shape, graph.num_edges) and needed <= gpu.free_bytes
 
 
-def _push(graph: BipartiteGraph, reason: str, threads: int = 1) -> Choice:
-    if threads > 1:
-        return Choice("multicore-push-relabel", f"{reason}; enough edges for {threads} threads")
+def _push(graph: BipartiteGraph, reason: str, many: int) -> Choice:
+    if many > 1:
+        return Choice("multicore-push-relabel", f"{reason}; enough edges for {many} threads")
+    return _push_on_one_thread(graph, reason)
+
+
+def _push_on_one_thread(graph: BipartiteGraph, reason: str) -> Choice:
     stalled = "trees" if is_narrow(graph) else "relabel"
     return Choice("serial-push-relabel", reason, {**LOW_LABELS, "stalled": stalled})
 

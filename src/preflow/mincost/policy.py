@@ -44,6 +44,18 @@ def worth_a_gpu(network: CostNetwork, threads: int, in_use: bool) -> bool:
     return network.num_arcs >= (ARCS_FOR_GPU if in_use else ARCS_FOR_FIRST_USE)
 
 
+def choose_for_start(network: CostNetwork, broken: int) -> Choice | None:
+    """Return the method that repairs an earlier flow, None to solve from nothing.
+
+    `broken` is the number of vertices at which the flow is not conserved, once no residual arc has negative
+    reduced cost.
+    """
+    if broken <= max(REPAIRED_SHARE * network.num_vertices, REPAIRED):
+        reason = f"shortest paths repair the earlier flow at {broken:,} vertices"
+        return Choice("serial-shortest-path", reason)
+    return None
+
+
 def choose(
     network: CostNetwork,
     device: str = "auto",
@@ -90,14 +102,3 @@ def _crowded(network: CostNetwork, supply: Array) -> bool:
     sent = np.maximum(supply, 0)
     several = np.count_nonzero(sent) > 1 and network.num_arcs > 0
     return bool(several and network.capacity.mean(dtype=np.float64) < sent.sum(dtype=np.float64))
-
-
-def choose_for_start(network: CostNetwork, broken: int) -> Choice | None:
-    """Return the method that repairs an earlier flow, None to solve from nothing.
-
-    `broken` is the number of vertices at which the flow is not conserved, once no residual arc has negative
-    reduced cost.
-    """
-    if broken > max(REPAIRED_SHARE * network.num_vertices, REPAIRED):
-        return None
-    return Choice("serial-shortest-path", f"shortest paths repair the earlier flow at {broken:,} vertices")
