@@ -151,7 +151,7 @@ def speed(*_: str) -> Table:
         rows.append([f"`{problem}`", beside, where, str(len(ratios)), middle, worst])
 
     for each in COMPARISONS:
-        add(each.problem, peers_of(each), shares(each), f"{machines(each.record)}, 1 thread")
+        add(each.problem, peers_of(each), shares(each), machines(each.record))
     threads = [row["call"]["16"] / row["call"]["1"] for row in read("flow-threads").rows]
     add("min_cut", "preflow, 1 thread", threads, f"{machines('flow-threads')}, 16 threads")
     found = measured("flow-gpu", "min_cut")
