@@ -22,7 +22,7 @@ PACKAGE = ROOT / "src" / "preflow"
 LINES = {
     ".": 1808,  # min_cut imports what grids need where one is given
     "assignment": 10539,  # overloads are imported from a module of their own
-    "bipartite": 5185,  # warm_start beside initial, which takes matchings for a release
+    "bipartite": 5188,  # warm_start beside initial, for a release; pushes on one thread have a rule
     "certify": 4824,  # what supplies sum to counts where most passes
     "cli": 4173,
     "connectivity": 2035,

@@ -50,10 +50,9 @@ def choose_for_start(network: CostNetwork, broken: int) -> Choice | None:
     `broken` is the number of vertices at which the flow is not conserved, once no residual arc has negative
     reduced cost.
     """
-    if broken <= max(REPAIRED_SHARE * network.num_vertices, REPAIRED):
-        reason = f"shortest paths repair the earlier flow at {broken:,} vertices"
-        return Choice("serial-shortest-path", reason)
-    return None
+    if broken > max(REPAIRED_SHARE * network.num_vertices, REPAIRED):
+        return None
+    return Choice("serial-shortest-path", f"shortest paths repair the earlier flow at {broken:,} vertices")
 
 
 def choose(
