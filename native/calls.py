@@ -290,11 +290,11 @@ def grids() -> Iterator[Call]:
                 yield what, partial(cut_and_cut_again, source, sink, neighbor, **given)
     many = np.array([(0, 1 + k) if k < 12 else (1 + k // 25, k % 25 - 12) for k in range(150)])
     for factor, threads in product((1, 2**33), (1, 2)):  # names of parents need 16 bits
-        source, sink = (factor * rng.integers(0, 100, (40, 40)) for _ in range(2))
+        to_source, to_sink = (factor * rng.integers(0, 100, (40, 40)) for _ in range(2))
         given = {"connectivity": many, "threads": threads}
         for method in ("auto", "multicore-merging" if threads > 1 else "serial-incremental-bfs"):
             what = f"grid_cut of {len(many)} neighbours factor={factor} {method}"
-            yield what, partial(cut_and_cut_again, source, sink, factor, **given, method=method)
+            yield what, partial(cut_and_cut_again, to_source, to_sink, factor, **given, method=method)
     for factor, threads in product((1, 2**33), (1, 2)):  # blocks are joined before they merge
         ends = [factor * rng.integers(0, 100, (40, 50)) + 1 for _ in range(2)]
         given = {"method": "multicore-merging", "threads": threads, "options": {"blocks": 200}}
