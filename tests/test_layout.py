@@ -14,7 +14,6 @@ import pytest
 import preflow
 from preflow import registry
 from preflow.cuda import runtime
-from preflow.solving import outside
 from preflow.solving.method import Problem, load
 
 pytestmark = pytest.mark.fast
@@ -210,7 +209,7 @@ def test_auto_takes_no_method_of_papers(problem: str) -> None:
     """No module in the folder of the problem has the name of such a method, but for the lists of names."""
     methods = registry.METHODS[problem]
     names = {method.name for method in methods if method.module.startswith("papers.")}
-    folder = PACKAGE / outside.folder_of(methods)
+    folder = PACKAGE / registry.problem_of(problem).folder
     assert (folder / "policy.py").exists()
     for path in set(folder.rglob("*.py")) - {folder / "problem.py"}:
         constants = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))

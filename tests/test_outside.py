@@ -21,6 +21,7 @@ from preflow.assignment import serial_shortest_path
 from preflow.bipartite import serial_hopcroft_karp
 from preflow.cli import app
 from preflow.errors import InvalidInputError, SolverError
+from preflow.maxflow.batch.methods import METHODS as BATCH_METHODS
 from preflow.papers.baselines import serial_generic
 from preflow.solving import outside
 from preflow.solving.run import Control
@@ -66,6 +67,8 @@ def test_a_registered_method_is_like_any_other() -> None:
     assert result.stats.method == "toy"
     assert "pause 3" in result.stats.reason
     assert preflow.min_cut(NETWORK, 0, 3, method="toy").value == 4
+    assert outside.outside_methods(preflow.methods("min_cut")) == (method,)
+    assert not outside.outside_methods(BATCH_METHODS)  # it solves one network
     for factor in (1, 0.3):  # integers, and floats, which are solved otherwise
         scaled = (*NETWORK[:2], [factor * capacity for capacity in NETWORK[2]])
         cuts = preflow.parametric_max_flow(scaled, [1, 2, 0, 0], 0, 3, method="toy")

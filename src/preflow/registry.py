@@ -138,7 +138,7 @@ def register_method(
     >>> preflow.max_flow(([0], [1], [3]), 0, 1, method="my-method").value
     3
     """
-    own = problem_of(problem).methods
+    record = problem_of(problem)
     if not isinstance(name, str) or not name:
         raise InvalidInputError(f"the name of a method is a str, got {name!r}")
     if not callable(solve):
@@ -159,7 +159,7 @@ def register_method(
         function=solve,
         options_type=options,
     )
-    register(own, method)
+    register(record, method)
     return method
 
 

@@ -44,7 +44,7 @@ def find_method(methods: Sequence[Method], name: str, threads: int | None = None
     InvalidInputError: there is none; the message lists the names and aliases, and suggests the near ones.
     """
     check_name(name)
-    everything = (*methods, *(outside_methods(methods) if methods else ()))
+    everything = (*methods, *outside_methods(methods))
     for method in everything:
         if name == method.name:
             return method

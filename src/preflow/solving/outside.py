@@ -1,6 +1,6 @@
 """Methods from outside of the package: a program registers them, or an entry point of another package does.
 
-They are kept by the folder of their problem's own methods, in which max_flow and min_cut are one.
+They are kept by the folder of their problem, in which max_flow and min_cut are one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..errors import InvalidInputError, SolverError
-from .method import Method
+from .method import LOADED, Method, Problem
 
 #: The group of entry points. Each is a function without arguments that registers methods.
 GROUP = "preflow.methods"
@@ -54,28 +54,26 @@ class OutsideMethod(Method):
         return found
 
 
-def folder_of(methods: Sequence[Method]) -> str:
-    """Return the folder of a problem: some of its own methods lie there, others in papers/."""
-    folders = (method.module.partition(".")[0] for method in methods)
-    return next(folder for folder in folders if folder != "papers")
-
-
 def outside_methods(methods: Sequence[Method]) -> tuple[OutsideMethod, ...]:
-    """Return the methods from outside for the problem of these own methods."""
-    return tuple(REGISTERED.get(folder_of(methods), ()))
+    """Return the methods from outside for the problem of these methods: a list that begins with its own.
+
+    Other methods, such as those of a batch, are no problem's: their solvers have another signature.
+    """
+    folders = (each.folder for each in LOADED.values() if methods and each.methods[0] is methods[0])
+    return tuple(REGISTERED.get(next(folders, ""), ()))
 
 
-def register(methods: Sequence[Method], method: OutsideMethod) -> None:
-    """Add a method to those of a problem, given by its own methods; replace one from outside of its name.
+def register(problem: Problem, method: OutsideMethod) -> None:
+    """Add a method to those of a problem; replace one from outside of its name.
 
     InvalidInputError: another method has one of its names.
     """
-    kept = REGISTERED.setdefault(folder_of(methods), [])
+    kept = REGISTERED.setdefault(problem.folder, [])
     others = [other for other in kept if other.name != method.name]
     for name in (method.name, *method.other_names):
         if name == "auto":
             raise InvalidInputError("'auto' lets preflow choose, so no method can have this name")
-        for other in (*methods, *others):
+        for other in (*problem.methods, *others):
             if name in _names(other):
                 raise InvalidInputError(f"{name!r} is a name of another method: {other.name}")
     kept[:] = [*others, method]
