@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import get_type_hints
 
 import pytest
 
@@ -143,6 +144,10 @@ def test_records_name_modules_of_their_problem(problem: Problem) -> None:
         assert isinstance(load(name), type)
     for name, module in problem.functions.items():
         assert getattr(preflow, name).__module__ == f"preflow.{module}"
+    assert bool(problem.families) == bool(problem.files)
+    containers = tuple(map(load, problem.containers))
+    for family in load(problem.families).values() if problem.families else ():
+        assert issubclass(get_type_hints(family.function)["return"], containers)
 
 
 def names_in(node: ast.AST) -> set[str]:

@@ -415,7 +415,7 @@ def test_generate_names_the_file_after_the_instance(tmp_path: Path, monkeypatch:
     ("arguments", "message"),
     [
         ([], "name a family"),
-        (["rmf-tall"], "unknown family 'rmf-tall': did you mean 'rmf-long'? There are genrmf, rmf-wide"),
+        (["rmf-lang"], "unknown family 'rmf-lang', did you mean 'rmf-long'? There are: genrmf, rmf-wide"),
         (["rmf-wide"], "rmf-wide needs 'side'"),
         (["rmf-wide", "5"], "a size of rmf-wide must be written"),
         (["rmf-wide", "5x3", "4x4"], "a second size '4x4', after '5x3'"),
@@ -423,7 +423,7 @@ def test_generate_names_the_file_after_the_instance(tmp_path: Path, monkeypatch:
         (["rmf-wide", "5x3", "--max-capacity"], "--max-capacity lacks its value"),
         (["rmf-wide", "5x3", "--max-capacity", "big"], "--max-capacity must be an integer, got 'big'"),
         (["grid-2d", "5x3", "--contrast=5"], "--contrast must be true or false, got '5'"),
-        (["rmf-wide", "5x3", "-o", "x.txt"], "x.txt: the name of a problem ends in .max, .max.gz or .npz"),
+        (["rmf-wide", "5x3", "-o", "x.txt"], "x.txt: for rmf-wide the name ends in .max.gz, .max or .npz"),
     ],
 )
 def test_generate_says_what_is_wrong(

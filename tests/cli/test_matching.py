@@ -124,3 +124,5 @@ def test_generated_families(tmp_path: Path) -> None:
     result = run("generate", "road-like", "1000", "-o", str(tmp_path / "roads.max"))
     assert result.exit_code == 2
     assert ".mtx" in result.stderr
+    shown = run("generate", "road-like", "1000", "--seed", "2", "-o", "-").stdout
+    assert shown == gzip.decompress(path.read_bytes()).decode()

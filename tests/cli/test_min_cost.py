@@ -143,6 +143,6 @@ def test_generate_is_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "x: 20 vertices, 120 arcs" in succeed("solve", "x.npz", "--verify")
     assert "cost " in succeed("info", "x.npz")
     assert run("generate", "goto", "20", "-o", "-").stdout.startswith("c goto 20\np min 20 120\n")
-    assert "the name of a problem ends in .min, .min.gz or .npz" in fail(
+    assert "for goto the name ends in .min.gz, .min, .asn.gz, .asn or .npz" in fail(
         "generate", "goto", "20", "-o", "x.max"
     )

@@ -145,4 +145,4 @@ def test_unknown_samples_are_named(tmp_path: Path) -> None:
     assert set(TABLES) < set(ALL)
     done = CliRunner().invoke(app, ["samples", "road.csv", "--folder", str(tmp_path)])
     assert done.exit_code == 2
-    assert "did you mean roads.csv" in done.output
+    assert "did you mean 'roads.csv'" in done.output

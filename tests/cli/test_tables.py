@@ -304,7 +304,7 @@ def test_hints_at_other_commands_and_families(tmp_path: Path) -> None:
     matrix = written(tmp_path, "x.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n")
     assert "`preflow match` reads" in run("info", matrix).stderr
     error = run("generate", "delauney").stderr
-    assert "did you mean 'delaunay'? There are" in error
+    assert "did you mean 'delaunay'? There are:" in error
     for family in ("rmf-wide", "netgen", "delaunay"):
         assert family in error
 

@@ -145,6 +145,8 @@ PROBLEM = Problem(
     method_type="BipartiteMethodName",
     page="matching",
     compile_seconds=12,
+    families="generators.registry.BIPARTITE_FAMILIES",
+    files=(".mtx.gz", ".mtx"),
 )
 
 

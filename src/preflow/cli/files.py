@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..arrays import Array
+    from ..graph.bipartite import BipartiteGraph
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
     from ..graph.vertex_names import VertexNames
     from ..io.solution import FlowSolution
 
 STREAM = "-"
-#: Suffixes of problems of either kind; an .npz archive may have one of either.
-MAX_FLOW_NAMES, MIN_COST_NAMES = (".max", ".max.gz"), (".min", ".min.gz", ".asn", ".asn.gz")
 ARCHIVE = ".npz"
 
 
@@ -337,13 +336,17 @@ def make_folder(folder: str) -> Path:
     return path
 
 
-def write_problem(file: str, problem: MaxFlowProblem | CostNetwork, name: str) -> None:
-    """Write a problem in the format of the name's suffix; ``-`` writes DIMACS to standard output."""
+def write_problem(file: str, problem: MaxFlowProblem | CostNetwork | BipartiteGraph, name: str) -> None:
+    """Write an instance in the format of the name's suffix; ``-`` writes text to standard output."""
+    from ..graph.bipartite import BipartiteGraph
     from ..io.dimacs import write_dimacs
+    from ..io.matrix_market import write_matrix_market
     from ..io.npz import save_npz
 
     with _path_of(file) as path:
-        if file.endswith(ARCHIVE):
+        if isinstance(problem, BipartiteGraph):
+            write_matrix_market(path, problem)
+        elif file.endswith(ARCHIVE):
             save_npz(path, problem)
         else:
             write_dimacs(path, problem, comment=name)

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidInputError
-from .files import ARCHIVE, MAX_FLOW_NAMES, MIN_COST_NAMES, STREAM, check_writable, write_problem
+from .files import STREAM, check_writable, write_problem
 from .session import Command, working
 
 if TYPE_CHECKING:
     from ..generators.registry import Family, Parameter, Value
-
-
-class _Kind(NamedTuple):
-    """The files of a kind of instances."""
-
-    what: str
-    endings: tuple[str, ...]
-    default: str  #: ending of a file that the command names
-    streams: bool = True  #: whether `-` writes to standard output
-
-
-FLOWS = _Kind("a problem", (*MAX_FLOW_NAMES, ARCHIVE), ".max.gz")
-COSTS = _Kind("a problem", (*MIN_COST_NAMES[:2], ARCHIVE), ".min.gz")
-GRAPHS = _Kind("a bipartite graph", (".mtx", ".mtx.gz"), ".mtx.gz", streams=False)
 
 
 # Unknown options are parameters of the family.
@@ -60,18 +45,23 @@ def generate(
     seed
         Seed of the random numbers, for families that draw some.
     output : FILE
-        A .max, .max.gz or .npz file, .min or .min.gz for costs; - writes DIMACS to stdout. Default: a .max.gz
-        or .min.gz file, named after the instance, in this folder.
+        A .max, .max.gz or .npz file, .min or .min.gz for costs, .mtx or .mtx.gz for graphs; - writes text to
+        stdout. Default: a compressed file, named after the instance, in this folder.
     list_
         List the families, or the parameters of the named one.
     """
-    from ..generators.registry import BIPARTITE_FAMILIES, FAMILIES, MIN_COST_FAMILIES
-    from ..graph.bipartite import BipartiteGraph
+    from ..checks import unknown_name
     from ..graph.network import MaxFlowProblem
-    from ..io.matrix_market import write_matrix_market
-    from .reports import counted, family_lines, family_table, size_text
+    from ..registry import PROBLEMS
+    from ..solving.method import load
+    from .reports import family_lines, family_table, size_text
 
-    families: dict[str, Family[Any]] = {**FAMILIES, **MIN_COST_FAMILIES, **BIPARTITE_FAMILIES}
+    families: dict[str, Family[Any]] = {}
+    files: dict[str, tuple[str, ...]] = {}
+    for problem in PROBLEMS:
+        if problem.families:
+            families |= load(problem.families)
+            files |= dict.fromkeys(load(problem.families), problem.files)
     if not arguments:
         if not list_:
             raise InvalidInputError("name a family; `preflow generate --list` shows them")
@@ -79,39 +69,29 @@ def generate(
         return
     name, *words = arguments
     if name not in families:
-        close = get_close_matches(name, families, 1)
-        hint = f"did you mean {close[0]!r}? There" if close else "there"
-        raise InvalidInputError(f"unknown family {name!r}: {hint} are {', '.join(families)}")
-    family = families[name]
-    kind = FLOWS if name in FAMILIES else COSTS if name in MIN_COST_FAMILIES else GRAPHS
+        raise unknown_name("family", name, families)
+    family, endings = families[name], files[name]
     if list_:
         click.echo("\n".join(family_lines(family)))
         return
     size, parameters = _size_and_parameters(family, words)
     if seed is not None:
         parameters["seed"] = seed
-    name = name if size is None else f"{name} {size}"
-    if kind is COSTS:
-        name = " ".join([name, *(f"{key.replace('_', '-')} {value}" for key, value in parameters.items())])
-    file = output or name.replace(" ", "-") + kind.default
-    if not file.endswith(kind.endings) and not (file == STREAM and kind.streams):
-        *others, last = kind.endings
-        raise InvalidInputError(f"{file}: the name of {kind.what} ends in {', '.join(others)} or {last}")
+    given = (f"{key.replace('_', '-')} {value}" for key, value in parameters.items())
+    name = " ".join([name, *filter(None, [size]), *given])
+    file = output or name.replace(" ", "-") + endings[0]
+    if file != STREAM and not file.endswith(endings):
+        *others, last = endings
+        raise InvalidInputError(f"{file}: for {family.name} the name ends in {', '.join(others)} or {last}")
     check_writable(file)
     with working(f"generating {family.name}"):
         made = family.generate(size, **parameters)
     if isinstance(made, MaxFlowProblem):
-        name, file = made.name, output or made.name.replace(" ", "-") + kind.default
+        name, file = made.name, output or made.name.replace(" ", "-") + endings[0]
     with working(f"writing {file}"):
-        if isinstance(made, BipartiteGraph):
-            write_matrix_market(file, made)
-            edges = counted(made.num_edges, "edges")
-            text = f"{made.num_rows:,} rows, {made.num_columns:,} columns, {edges}"
-        else:
-            write_problem(file, made, name)
-            text = size_text(made.network if isinstance(made, MaxFlowProblem) else made)
+        write_problem(file, made, name)
     if file != STREAM:
-        click.echo(f"wrote {file}: {text}")
+        click.echo(f"wrote {file}: {size_text(made.network if isinstance(made, MaxFlowProblem) else made)}")
 
 
 def _size_and_parameters(

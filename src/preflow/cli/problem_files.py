@@ -12,8 +12,6 @@ from click.exceptions import Exit
 from ..errors import InfeasibleFlowError, InvalidInputError, UnboundedCostError, VerificationError
 from .file_problem import FileProblem
 from .files import (
-    MAX_FLOW_NAMES,
-    MIN_COST_NAMES,
     FlowTable,
     Terminals,
     is_table,
@@ -115,17 +113,20 @@ def solve(
     from ..graph.cost_network import CostNetwork
     from ..graph.network import MaxFlowProblem
     from ..maxflow.api import max_flow
+    from ..maxflow.problem import PROBLEM as MAXFLOW
     from ..mincost.api import min_cost_flow
+    from ..mincost.problem import PROBLEM as MINCOST
 
     terminals = Terminals(
         source=source, sink=sink, supply=supply, undirected=undirected, ends=two_names(ends)
     )
     terminals.check_file(file)
     task = FileProblem(file, output, others=[supply], ends=ends, **options)
-    if min_cut and file.endswith(MIN_COST_NAMES):
+    named = [problem for problem in (MAXFLOW, MINCOST) if file.endswith(problem.files)]
+    if min_cut and named == [MINCOST]:
         _no_cut(file)
-    if file.endswith((*MAX_FLOW_NAMES, *MIN_COST_NAMES)):  # the name tells the problem
-        task.check_method("min_cost_flow" if file.endswith(MIN_COST_NAMES) else "max_flow")
+    if len(named) == 1:  # the name tells the problem
+        task.check_method(named[0].name)
     problem, task.columns = task.read(read_problem, file, terminals)
     has_costs = isinstance(problem, CostNetwork)
     if min_cut and has_costs:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..arrays import Array
     from ..generators.registry import Family
+    from ..graph.bipartite import BipartiteGraph
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
     from ..solving.method import Method
@@ -140,8 +141,13 @@ def solver_rows(facts: Facts, proved: str) -> list[tuple[str, str]]:
     ]
 
 
-def size_text(network: FlowNetwork | CostNetwork) -> str:
-    """Return the numbers of vertices and arcs."""
+def size_text(network: FlowNetwork | CostNetwork | BipartiteGraph) -> str:
+    """Return the numbers of vertices and arcs, or of rows, columns and edges."""
+    from ..graph.bipartite import BipartiteGraph
+
+    if isinstance(network, BipartiteGraph):
+        edges = counted(network.num_edges, "edges")
+        return f"{network.num_rows:,} rows, {network.num_columns:,} columns, {edges}"
     return f"{counted(network.num_vertices, 'vertices')}, {counted(network.num_arcs, 'arcs')}"
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 
 import click
 
-from ..errors import InvalidInputError
 from .files import make_folder
 from .sample_files import ALL, write_sample
 from .session import Command
@@ -36,14 +34,14 @@ def samples(names: tuple[str, ...], *, folder: str = ".", list_: bool = False) -
     list_
         Print the names, write nothing.
     """
+    from ..checks import unknown_name
+
     if list_:
         click.echo("\n".join(ALL))
         return
     for name in names:
         if name not in ALL:
-            near = get_close_matches(name, ALL, 3)
-            hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(ALL)}"
-            raise InvalidInputError(f"there is no sample {name!r}: {hint}")
+            raise unknown_name("sample", name, ALL)
     make_folder(folder)
     written, kept = [], []
     for name in names or ALL:

@@ -251,5 +251,7 @@ PROBLEM = Problem(
     method_type="FlowMethodName",
     page="max_flow",
     compile_seconds=20,
+    families="generators.registry.FAMILIES",
+    files=(".max.gz", ".max", ".npz"),
     uses=("gridcut",),
 )

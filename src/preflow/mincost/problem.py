@@ -79,4 +79,6 @@ PROBLEM = Problem(
     method_type="CostFlowMethodName",
     page="min_cost_flow",
     compile_seconds=20,
+    families="generators.registry.MIN_COST_FAMILIES",
+    files=(".min.gz", ".min", ".asn.gz", ".asn", ".npz"),
 )

@@ -168,6 +168,10 @@ class Problem:
     page: str
     #: How many seconds its kernels take to compile.
     compile_seconds: int
+    #: Where its families of instances are, by their names in `preflow generate`; empty if it has none.
+    families: str = ""
+    #: Endings of the names of files that instances are written to, the usual one first.
+    files: tuple[str, ...] = ()
     #: The folders of problems that it takes solvers of.
     uses: tuple[str, ...] = ()
 
