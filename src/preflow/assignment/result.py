@@ -139,21 +139,7 @@ class AssignmentResult(BoundedResult):
 
         Pairs that are not allowed are hatched.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        InvalidInputError
-            The costs are a batch of matrices, or have more than four million cells.
-        MissingDependencyError
-            Matplotlib is not installed.
+        InvalidInputError: the costs are a batch of matrices, or have more than four million cells.
         """
         if self.costs.leading:
             raise InvalidInputError("plot() is for one matrix of costs, these are a batch")
@@ -199,11 +185,6 @@ class AssignmentResult(BoundedResult):
         The check is exact for integers of any size. For floats the prices may be off by a rounding error; see
         `gap`. A batch is checked as a whole, on the GPU if its costs are there. Matrices that this does not
         decide are checked on the host, one after the other.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             self._check_fields()

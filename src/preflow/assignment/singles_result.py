@@ -119,11 +119,6 @@ class AssignmentWithSinglesResult(AssignmentResult):
         No row or column is in two pairs; each pair is allowed; the costs sum to `cost`; prices exceed no cost
         of a pair or of a single, and sum to `cost`. Exact for integers; for floats up to rounding, see `gap`.
         For a result that is not optimal, the pairs and the bound are proved.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             self._check_fields()

@@ -98,20 +98,6 @@ class DulmageMendelsohn(ReadOnlyArrays):
         """Draw the entries of the matrix in block triangular form, with its blocks outlined.
 
         The three coarse parts are shaded. Of more than 500 blocks only the coarse parts are outlined.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        MissingDependencyError
-            Matplotlib is not installed.
         """
         graph = self.matching.graph
         row = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.first).astype(np.int64))

@@ -130,21 +130,7 @@ class MatchingResult(BoundedResult):
 
         The squares are the vertex cover that proves the matching maximum; free vertices are white.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        InvalidInputError
-            The graph has more than 200 vertices or 2,000 edges.
-        MissingDependencyError
-            Matplotlib is not installed.
+        InvalidInputError: the graph has more than 200 vertices or 2,000 edges.
         """
         here = self.on_host()
         graph = here.graph
@@ -162,11 +148,6 @@ class MatchingResult(BoundedResult):
         The proof: the matching consists of edges, no two share a vertex, and the cover has the same size and
         covers every edge; no matching is larger than a cover. For a result that stopped early, the proof is
         of its two bounds. The matching of a graph on a GPU is checked on the GPU, its cover on the host.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         graph = self.graph
         with graph.current():

@@ -181,11 +181,6 @@ class GlobalMinCut(DrawnResult):
 
         O(m log n) for each round of contractions, of which there are few, and one flow, found path by path,
         for each vertex that they leave.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         graph = self.graph
         check_array(np, self.side, "side", (graph.num_vertices,), np.bool_)

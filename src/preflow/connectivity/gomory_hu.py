@@ -188,11 +188,6 @@ class GomoryHuTree(DrawnResult):
 
         The weights of all cuts take O(m n) in the worst case, one sum an edge of the path between its ends.
         The n - 1 flows are independent of those that built the tree; they take longer than these.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         graph = self.graph
         n = graph.num_vertices

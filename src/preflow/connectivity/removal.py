@@ -100,11 +100,6 @@ class EdgeConnectivity(DrawnResult):
         The second proof solves the problem again: by :func:`preflow.global_min_cut` for undirected graphs,
         one maximum flow for two vertices, and 2n - 2 of them for directed graphs, by another solver than the
         one that found the edges.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         graph, side = self.graph, self.side
         n = graph.num_vertices
@@ -188,11 +183,6 @@ class VertexConnectivity(DrawnResult):
 
         The second proof is a maximum flow for each of enough pairs, by another solver than the one that found
         the vertices.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         graph = self.graph
         n = graph.num_vertices

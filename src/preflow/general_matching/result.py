@@ -201,21 +201,7 @@ class GeneralMatchingResult(BoundedResult):
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the graph, with the edges of the matching thick and red, and free vertices white.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        InvalidInputError
-            The graph has more than 200 vertices or 2,000 edges.
-        MissingDependencyError
-            Matplotlib is not installed.
+        InvalidInputError: the graph has more than 200 vertices or 2,000 edges.
         """
         graph = self.graph
         chosen = np.zeros(graph.num_edges, dtype=bool)
@@ -231,11 +217,6 @@ class GeneralMatchingResult(BoundedResult):
         The pairs are a matching along edges. With weights, the duals bound the weight of all matchings, and
         the bound is the weight of this one, or more by `gap` at most; without, the barrier does so for the
         number of pairs. A result that stopped early proves its two bounds instead.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         graph, flags = self.graph, (self.maximize, self.perfect, self.maximum_cardinality)
         if not isinstance(graph, UndirectedGraph):

@@ -73,22 +73,7 @@ class GridCutResult(BoundedResult):
             return labelling_energy(self.network, self.network.to_array_module(self.labels))
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the two sides of the cut; of a volume the middle slice.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        MissingDependencyError
-            Matplotlib is not installed.
-        """
+        """Draw the two sides of the cut; of a volume the middle slice."""
         return self._labelled(draw_regions(ax, plane_of(self.network.to_host(self.labels))))
 
     def verify(self) -> None:
@@ -98,11 +83,6 @@ class GridCutResult(BoundedResult):
         energy of every labelling is a constant plus the residual capacities that it cuts. None of these is
         negative, so a labelling that cuts none is optimal. A result that stopped early proves its two bounds
         instead.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         on_device = self._device is not None and isinstance(self.network, DeviceGridNetwork)
         network = self.network if on_device else self.network.on_host()

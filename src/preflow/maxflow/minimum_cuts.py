@@ -210,11 +210,6 @@ class MinimumCuts(DrawnResult):
         one of which `needs` has the pair, into component 0, or out of the last one; each pair of `needs` has
         a residual arc. In each component every vertex reaches every other; in the first the sources reach
         every vertex, in the last every vertex reaches a sink.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         self.result.verify()
         network, flow = _on_host(self.result)

@@ -308,11 +308,6 @@ class ParametricMaxFlow(DrawnResult):
 
         The proof is one flow for the whole range: see :mod:`preflow.certify.parametric`. It is exact, also
         for floats.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         network, level, slope = self.network, self.level, self.arc_slope
         check_terminals(network, self.sources, self.sinks)

@@ -232,21 +232,7 @@ class MinCutResult(BoundedResult):
         Vertices on the source side are blue, those on the sink side orange. They are in layers by their
         distance from the sources. In small networks, each arc has its flow and its capacity beside it.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        InvalidInputError
-            The network has more than 200 vertices or 2,000 arcs.
-        MissingDependencyError
-            Matplotlib is not installed.
+        InvalidInputError: the network has more than 200 vertices or 2,000 arcs.
         """
         from ..drawing.networks import side_colours
 
@@ -278,11 +264,6 @@ class MinCutResult(BoundedResult):
         The certificate is the preflow of the first stage: it obeys every capacity, no vertex sends more
         than it receives, and the flow into the sink equals the capacity of the cut. A result that stopped
         early proves its two bounds instead.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         with self.network.current():
             check_flow_and_cut(*self._claims(self._second_stage.preflow()), preflow=True)
@@ -468,11 +449,6 @@ class MaxFlowResult(MinCutResult):
         capacity of the cut, and that there is no residual path from source to sink. (The last follows from
         the others and is not checked if the network is on a GPU.) A result that stopped early proves its
         two bounds instead. The value is at most the flow limit, and just that if the status says so.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         network = self.network
         with network.current():

@@ -150,21 +150,7 @@ class MinCostFlowResult(BoundedResult):
         Vertices that send are blue, those that receive orange. Beside an arc with flow is "amount at cost",
         beside an arc without flow its cost.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        InvalidInputError
-            The network has more than 200 vertices or 2,000 arcs.
-        MissingDependencyError
-            Matplotlib is not installed.
+        InvalidInputError: the network has more than 200 vertices or 2,000 arcs.
         """
         network = self.network
         flow, supply = network.to_host(self.flow), network.to_host(self.supply)
@@ -182,11 +168,6 @@ class MinCostFlowResult(BoundedResult):
         The flow stays within the bounds of each arc and sends all supplies. Its cost equals the bound that
         the potentials prove, exactly for integers, within `gap` for floats. A result that stopped early
         proves its two bounds instead.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         check_min_cost_flow(
             self.network,

@@ -131,13 +131,7 @@ class FlowAndCut(DrawnResult):
         freeze(self.flow, self.sink_side, self.sources, self.sinks)
 
     def verify(self) -> None:
-        """Prove flow and cut optimal for the network as given, in linear time.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Prove flow and cut optimal for the network as given, in linear time."""
         bounds = ("optimal", self.value, self.value, self.gap)
         check_flow_and_cut(self.network, self.sources, self.sinks, self.flow, self.sink_side, *bounds)
 

@@ -139,11 +139,6 @@ class JobAssignment(DrawnResult):
         """Prove that no assignment does more jobs, and that none that does as many costs less.
 
         In linear time, apart from sorting the pairs.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         self.result.verify()
         n, m = len(self.limit), len(self.needs)

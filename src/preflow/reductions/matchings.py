@@ -88,13 +88,7 @@ class BMatching(DrawnResult):
         return list(zip(*ends, strict=True))
 
     def verify(self) -> None:
-        """Prove the matching largest, in linear time.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Prove the matching largest, in linear time."""
         shape, edges = (len(self.row_limit), len(self.column_limit)), len(self.count)
         columns = [("count", self.count, edges)]
         columns += [("edge_row", self.edge_row, edges), ("edge_column", self.edge_column, edges)]

@@ -86,11 +86,6 @@ class MaxFlowMinCostResult(MinCostFlowResult):
 
         The cut proves the amount; the flow and the potentials prove the cost, whatever the sources share.
         A result that stopped early proves its bounds instead.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         self._check_shares()
         super().verify()

@@ -100,13 +100,7 @@ class CheapPaths(DrawnResult):
         return self.result.gap + abs(self.cost - self.result.cost)
 
     def verify(self) -> None:
-        """Prove the paths disjoint and their cost the least, in linear time.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Prove the paths disjoint and their cost the least, in linear time."""
         self.result.verify()
         network, used = self.network, np.concatenate([np.zeros(0, dtype=np.int64), *self.arcs])
         if self.disjoint is not None and len(np.unique(used)) < len(used):

@@ -104,13 +104,7 @@ class ProjectSelection(DrawnResult):
         return names
 
     def verify(self) -> None:
-        """Prove the selection closed and its profit the largest, in linear time.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Prove the selection closed and its profit the largest, in linear time."""
         count, pairs, cut = len(self.profits), len(self.project), self.cut
         check_array(np, self.profits, "profits", (count,), np.int64, np.float64)
         check_array(np, self.selected, "selected", (count,), np.bool_)

@@ -74,13 +74,7 @@ class PricedAssignment(DrawnResult):
         freeze(self.row, self.column, self.u, self.v)
 
     def verify(self) -> None:
-        """Prove the assignment optimal within `gap`, in one pass over the costs.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Prove the assignment optimal within `gap`, in one pass over the costs."""
         costs = self.costs
         if not isinstance(costs, DenseCosts | SparseCosts):
             raise VerificationError(f"costs are no costs of an assignment, got {type(costs).__name__}")

@@ -87,13 +87,7 @@ class VertexFlow(DrawnResult):
         return pairs, labels_of(network.labels, self.cut_vertices).tolist()
 
     def verify(self) -> None:
-        """Prove the flow maximum and the cut minimum, in linear time.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Prove the flow maximum and the cut minimum, in linear time."""
         n = self.network.num_vertices
         source, sink = int(self.result.sources[0]), int(self.result.sinks[0]) - n
         check_flow(self.network, np.array([source]), np.array([sink]), self.flow, self.value, cut=self.value)

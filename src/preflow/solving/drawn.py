@@ -32,20 +32,6 @@ class DrawnResult(ReadOnlyArrays):
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw a small result: what was chosen is red, and the two sides of a cut are blue and orange.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        InvalidInputError
-            There are more than 200 vertices or 2,000 edges, or four million cells of a matrix.
-        MissingDependencyError
-            Matplotlib is not installed.
+        InvalidInputError: there are more than 200 vertices, 2,000 edges or four million cells of a matrix.
         """
         return self._draw(ax)

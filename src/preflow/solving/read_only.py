@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 
 import numpy as np
 
 from ..errors import NotOptimalError, SolverError, VerificationError
+
+#: The sections of numpydoc with which the docstrings of these methods end, the same in all results.
+SECTIONS = {
+    "verify": """
+
+Raises
+------
+VerificationError
+    The proof fails: please report it as a bug.
+""",
+    "plot": """
+
+Parameters
+----------
+ax : matplotlib.axes.Axes, optional
+    The axes to draw into; by default those of a new figure.
+
+Returns
+-------
+matplotlib.axes.Axes
+
+Raises
+------
+MissingDependencyError
+    Matplotlib is not installed.
+""",
+}
 
 
 class ReadOnlyArrays:
@@ -16,6 +44,8 @@ class ReadOnlyArrays:
     A field that is damaged, of a wrong type say, may make a proof fail with any error. So `verify` of each
     subclass raises VerificationError in place of errors of Python and NumPy, and of InvalidInputError. Where
     `verify` may raise InvalidInputError for another reason, the proof itself is the method `_prove`.
+
+    The docstrings of `verify` and `plot` get their sections here, unless they have sections of their own.
     """
 
     def __init_subclass__(cls, **keywords: object) -> None:
@@ -23,6 +53,11 @@ class ReadOnlyArrays:
         name = "_prove" if "_prove" in cls.__dict__ else "verify"
         if name in cls.__dict__:
             setattr(cls, name, _damage_found(cls.__dict__[name]))
+        for name, sections in SECTIONS.items():
+            method = cls.__dict__.get(name)
+            text = method and inspect.getdoc(method)
+            if text and "Raises\n------" not in text:
+                method.__doc__ = text + sections
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

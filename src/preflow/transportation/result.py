@@ -190,21 +190,7 @@ class TransportResult(BoundedResult):
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the plan as a heat map of the masses; pairs without mass are white.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        InvalidInputError
-            There are more than four million pairs.
-        MissingDependencyError
-            Matplotlib is not installed.
+        InvalidInputError: there are more than four million pairs.
         """
         check_cells(self.costs.shape[1:])
         plan = np.zeros(self.costs.shape[1:])
@@ -225,11 +211,6 @@ class TransportResult(BoundedResult):
         The plan moves the masses. Its cost equals the bound that the prices of the columns prove, exactly
         for integers, within `gap` for floats, in rational arithmetic where floats do not say it. The prices
         of the rows follow from those of the columns. A result that stopped early proves its bounds instead.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         costs = self.costs
         if not isinstance(costs, DenseCosts | SparseCosts | PointCosts | DeviceCosts) or costs.leading:

@@ -99,11 +99,6 @@ class Denoised(ReadOnlyArrays):
 
         The networks are built again from the given image, so the cuts are those of this problem. If a cut was
         stopped by the time limit, the image and its energy are proved, but not that it is least.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         check_kind(self.cuts, "cuts", tuple)
         cuts, planes, total = iter(self.cuts), [], []
@@ -124,22 +119,7 @@ class Denoised(ReadOnlyArrays):
             raise VerificationError(f"the energy is {sum(total)}, not {self.energy}")
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the image; of a volume the middle slice.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        MissingDependencyError
-            Matplotlib is not installed.
-        """
+        """Draw the image; of a volume the middle slice."""
         image = np.asarray(self.image)
         if not (image.ndim == 3 and image.shape[-1] == 3):
             image = plane_of(image)

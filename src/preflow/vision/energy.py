@@ -287,13 +287,7 @@ class EnergyMinimum(BoundedResult):
         return self._labelled(self.cut.plot(ax=ax))
 
     def verify(self) -> None:
-        """Prove that no labelling has less energy, independently of the solver.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Prove that no labelling has less energy, independently of the solver."""
         if not isinstance(self.energy, BinaryEnergy) or not isinstance(self.cut, MinCutResult):
             raise VerificationError("energy must be a BinaryEnergy, and cut a MinCutResult")
         energy, cut = self.energy, self.cut

@@ -146,11 +146,6 @@ class Labelling(ReadOnlyArrays):
         """Check the energy, and prove that no move lowers it: solve and verify a minimum cut for each move.
 
         If the labelling did not converge, only the energy is checked.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         self._check_fields()
         if not self.converged:
@@ -186,22 +181,7 @@ class Labelling(ReadOnlyArrays):
             raise VerificationError("a search that converged was not stopped")
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the labels, with a legend or, if there are many, a colour bar; of a volume the middle slice.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        MissingDependencyError
-            Matplotlib is not installed.
-        """
+        """Draw the labels with a legend or, if there are many, a colour bar; of a volume the middle slice."""
         return say(draw_regions(ax, plane_of(self.labels)), "" if self.converged else "not converged")
 
     def __repr__(self) -> str:

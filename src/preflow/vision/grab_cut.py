@@ -68,13 +68,7 @@ class GrabCut(Segmentation):
     converged: bool
 
     def verify(self) -> None:
-        """Prove that the last cut is minimum, and that the mask is the cut's and agrees with the seeds.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Prove that the last cut is minimum, and that the mask is the cut's and agrees with the seeds."""
         super().verify()
         check_kind(self.energies, "energies", tuple)
         if not self.energies or not all(math.isfinite(checked_number(v, "energies")) for v in self.energies):

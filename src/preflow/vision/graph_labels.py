@@ -291,11 +291,6 @@ class GraphLabelling(DrawnResult):
         """Check the energy, and prove that no expansion lowers it: solve and verify a cut for each label.
 
         If the labelling did not converge, only the energy is checked.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         check_kind(self.energy_terms, "energy_terms", GraphLabelEnergy)
         terms = self.energy_terms

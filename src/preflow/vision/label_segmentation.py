@@ -100,11 +100,6 @@ class LabelSegmentation(ReadOnlyArrays):
 
         Also, that seeds have the labels of their markers, and other pixels those of the labelling. If a limit
         stopped the search, the energy is proved, but not that it is low.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         check_kind(self.labelling, "labelling", Labelling)
         self.labelling.verify()
@@ -129,22 +124,7 @@ class LabelSegmentation(ReadOnlyArrays):
             raise VerificationError("a seed has another label than its marker")
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the labels with a legend or, if there are many, a colour bar; of a volume the middle slice.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        MissingDependencyError
-            Matplotlib is not installed.
-        """
+        """Draw the labels with a legend or, if there are many, a colour bar; of a volume the middle slice."""
         axes = draw_regions(ax, plane_of(np.asarray(self.labels)))
         return say(axes, "" if self.labelling.converged else "not converged")
 

@@ -561,13 +561,7 @@ class Painting:
         return Preview(own(warm.labels), warm.value / CAPACITY_PER_NAT, seconds, self.learned)
 
     def prove(self) -> Segmentation:
-        """Return the last preview with its proof, verified; one that was stopped is completed first.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Return the last preview with its proof, verified; one that was stopped is completed first."""
         if self._warm is not None and self._stats is None:
             self.preview()
         if self._warm is None or self._stats is None:

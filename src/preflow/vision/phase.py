@@ -56,13 +56,7 @@ class UnwrappedPhase(DrawnResult):
     _given: NDArray[np.float64]
 
     def verify(self) -> None:
-        """Prove that no other correction costs less, and compute the turns from the flow again.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Prove that no other correction costs less, and compute the turns from the flow again."""
         check_kind(self.flow, "flow", MinCostFlowResult)
         self.flow.verify()
         angles, network = self._given, self.flow.network

@@ -87,13 +87,7 @@ class Segmentation(ReadOnlyArrays):
         return self.cut.stats
 
     def verify(self) -> None:
-        """Prove that the cut is minimum, and that the mask is the cut's and agrees with the seeds.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Prove that the cut is minimum, and that the mask is the cut's and agrees with the seeds."""
         check_kind(self.cut, "cut", GridCutResult)
         self.cut.verify()
         shape = self.cut.network.shape
@@ -131,20 +125,6 @@ class Segmentation(ReadOnlyArrays):
         """Draw the object in white with the seeds in their colours; of a volume the middle slice.
 
         :func:`preflow.vision.overlay` draws it over the photograph.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        MissingDependencyError
-            Matplotlib is not installed.
         """
         mask = plane_of(np.asarray(self.mask))
         seeds = plane_of(self.foreground), plane_of(self.background)

@@ -84,13 +84,7 @@ class Stereo(ReadOnlyArrays):
     _min_disparity: int
 
     def verify(self) -> None:
-        """Prove the labellings of both views, and compute disparities and occlusions from them again.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        """
+        """Prove the labellings of both views, and compute disparities and occlusions from them again."""
         check_seconds(self.seconds)
         check_kind(self.left, "left", Labelling)
         check_kind(self.right, "right", Labelling, type(None))
@@ -115,22 +109,7 @@ class Stereo(ReadOnlyArrays):
         return self.left.converged and (self.right is None or self.right.converged)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the disparities, with a colour bar in pixels.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        MissingDependencyError
-            Matplotlib is not installed.
-        """
+        """Draw the disparities, with a colour bar in pixels."""
         axes = draw_with_bar(ax, self.disparity.astype(np.float64), "disparity in pixels")
         return say(axes, "" if self.converged else "not converged")
 

@@ -98,21 +98,7 @@ class GridCutBatchResult(BoundedResult):
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the two sides of each cut as a sheet of small pictures; of volumes the middle slices.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        InvalidInputError
-            There are more than 64 grids: draw some of them, each by its own ``result[i].plot()``.
-        MissingDependencyError
-            Matplotlib is not installed.
+        InvalidInputError: there are more than 64 grids; draw some of them by ``result[i].plot()``.
         """
         return self._labelled(
             draw_sheet(ax, [plane_of(labels) for labels in self.network.to_host(self.labels)])
@@ -173,11 +159,6 @@ class GridCutBatchResult(BoundedResult):
 
         The proof is that of :meth:`GridCutResult.verify`, for some items at once, and in addition for the
         bounds of each item.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         self._check_fields()
         labels = self.network.to_host(self.labels)

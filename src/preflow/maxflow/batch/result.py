@@ -70,21 +70,7 @@ class MaxFlowBatchResult(BoundedResult):
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the only network of the batch; of several, draw one: ``result[0].plot()``.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        InvalidInputError
-            There is not exactly one network, or it is too large for a picture.
-        MissingDependencyError
-            Matplotlib is not installed.
+        InvalidInputError: there is not exactly one network, or it is too large for a picture.
         """
         if len(self) != 1:
             raise InvalidInputError(
@@ -134,11 +120,6 @@ class MaxFlowBatchResult(BoundedResult):
 
         The proof is that of :meth:`MaxFlowResult.verify`. The whole batch is checked at once; items that this
         does not decide are checked one after the other, and so are those that a time limit left unsolved.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         self._check_fields()
         value = np.asarray(self.lower_bound)

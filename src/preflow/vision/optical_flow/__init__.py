@@ -85,11 +85,6 @@ class OpticalFlow(ReadOnlyArrays):
 
         Displacements that were found by assignment have no proof: each patch was assigned its pixels, given
         those of the others. The flow that follows from them is checked.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
         """
         if not isinstance(self.method, str) or self.method not in METHODS:
             raise VerificationError(f"method is {self.method!r}")
@@ -129,20 +124,6 @@ class OpticalFlow(ReadOnlyArrays):
         """Draw the flow in colours, beside it the colour wheel with the speed of its full colours.
 
         The hue is the direction, the saturation the speed.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        MissingDependencyError
-            Matplotlib is not installed.
         """
         largest = float(np.hypot(*self.flow).max())
         wheel = flow_picture(np.zeros((2, WHEEL, WHEEL)), wheel=WHEEL)
