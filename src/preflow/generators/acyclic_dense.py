@@ -26,13 +26,6 @@ def ac_dense(n: int, *, max_capacity: int = 1_000_000, seed: int = 0) -> MaxFlow
     MaxFlowProblem
         ``n`` vertices and ``n * (n - 1) / 2`` arcs, by tail and then by head as in the original.
 
-    Raises
-    ------
-    InvalidInputError
-        ``n`` is below 2.
-    CapacityOverflowError
-        ``max_capacity`` does not fit int64.
-
     Notes
     -----
     Time and memory O(n**2).

@@ -45,13 +45,6 @@ def rmf(
         ``a*a*b`` vertices and ``5*a*a*b - 4*a*b - a*a`` arcs, ordered by tail as in the original: the arc
         to the next frame, then right, left, down, up.
 
-    Raises
-    ------
-    InvalidInputError
-        A size below 1, a single vertex, or ``min_capacity > max_capacity``.
-    CapacityOverflowError
-        ``max_capacity * side**2`` does not fit int64.
-
     Notes
     -----
     Time and memory O(a*a*b).

@@ -54,11 +54,6 @@ def noisy_grid(
     -------
     GridNetwork
 
-    Raises
-    ------
-    InvalidInputError
-        A parameter is out of its range.
-
     Examples
     --------
     >>> noisy_grid((100, 80), connectivity=8)
@@ -103,11 +98,6 @@ def spiral(
     GridNetwork
         With 4 neighbours.
 
-    Raises
-    ------
-    InvalidInputError
-        A parameter is out of its range.
-
     Examples
     --------
     >>> spiral(64, turns=3)
@@ -145,11 +135,6 @@ def vessel_tree(
     -------
     GridNetwork
         With 6 neighbours.
-
-    Raises
-    ------
-    InvalidInputError
-        A parameter is out of its range.
 
     Examples
     --------

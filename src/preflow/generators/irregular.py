@@ -40,13 +40,6 @@ def roads(n: int, ends: int = 20, *, max_capacity: int = 100, seed: int = 0) -> 
     MaxFlowProblem
         About 1.2 `n` edges.
 
-    Raises
-    ------
-    InvalidInputError
-        A parameter is out of its range.
-    CapacityOverflowError
-        The sum of the capacities at a vertex could exceed int64.
-
     Examples
     --------
     >>> 800 < roads(1000).network.num_vertices < 1200
@@ -79,13 +72,6 @@ def rmat_flow(
     -------
     MaxFlowProblem
 
-    Raises
-    ------
-    InvalidInputError
-        A parameter is out of its range.
-    CapacityOverflowError
-        The sum of the capacities at a vertex could exceed int64.
-
     Examples
     --------
     >>> rmat_flow(8).network.num_vertices
@@ -113,11 +99,6 @@ def superpixels(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
     -------
     MaxFlowProblem
         About 3 `n` edges, and `n` arcs at the terminals.
-
-    Raises
-    ------
-    InvalidInputError
-        A parameter is out of its range.
 
     Examples
     --------
@@ -160,11 +141,6 @@ def surface(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
     -------
     MaxFlowProblem
         3 sides for every 2 triangles, and an arc at a terminal for every triangle.
-
-    Raises
-    ------
-    InvalidInputError
-        A parameter is out of its range.
 
     Examples
     --------

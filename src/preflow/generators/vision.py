@@ -64,11 +64,6 @@ def grid_2d(
         for every pixel whose value does not round to 0, an arc with a reverse capacity for every pair of
         neighbours.
 
-    Raises
-    ------
-    InvalidInputError
-        A parameter is out of its range.
-
     Notes
     -----
     Time and memory O(height * width), times ``smoothing`` for the filter.
@@ -123,11 +118,6 @@ def grid_3d(
     -------
     MaxFlowProblem
         ``depth * height * width + 2`` vertices, about ``1 + connectivity / 2`` arcs a voxel.
-
-    Raises
-    ------
-    InvalidInputError
-        A parameter is out of its range.
 
     Notes
     -----

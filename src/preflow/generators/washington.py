@@ -65,11 +65,6 @@ def mesh(width: int, levels: int, *, max_capacity: int = DEFAULT_CAPACITY, seed:
     MaxFlowProblem
         ``width * levels + 2`` vertices, ``3 * width * (levels - 1) + 2 * width`` arcs.
 
-    Raises
-    ------
-    InvalidInputError
-        A level is too narrow for three distinct targets, or there are fewer than two levels.
-
     Notes
     -----
     Time and memory O(width * levels).
@@ -95,23 +90,13 @@ def random_level(
 
     Parameters
     ----------
-    width : int
-        Vertices in a level (dim1), at least 3.
-    levels : int
-        Number of levels (dim2), at least 2.
-    max_capacity : int
-        Capacities are uniform in ``[1, max_capacity]``; arcs at the terminals have three times the maximum.
-    seed : int
+    width, levels, max_capacity, seed
+        As for :func:`mesh`.
 
     Returns
     -------
     MaxFlowProblem
-        ``width * levels + 2`` vertices, ``3 * width * (levels - 1) + 2 * width`` arcs.
-
-    Raises
-    ------
-    InvalidInputError
-        A level is too narrow for three distinct targets, or there are fewer than two levels.
+        As large as a mesh.
 
     Notes
     -----
@@ -139,23 +124,13 @@ def two_level(
 
     Parameters
     ----------
-    width : int
-        Vertices in a level (dim1), at least 3; those of the last level but one choose in the last.
-    levels : int
-        Number of levels (dim2), at least 2.
-    max_capacity : int
-        Capacities are uniform in ``[1, max_capacity]``; arcs at the terminals have three times the maximum.
-    seed : int
+    width, levels, max_capacity, seed
+        As for :func:`mesh`; vertices of the last level but one lead to the last.
 
     Returns
     -------
     MaxFlowProblem
-        ``width * levels + 2`` vertices, ``3 * width * (levels - 1) + 2 * width`` arcs.
-
-    Raises
-    ------
-    InvalidInputError
-        A level is too narrow for three distinct targets, or there are fewer than two levels.
+        As large as a mesh.
 
     Notes
     -----
@@ -197,11 +172,6 @@ def matching(n: int, degree: int, *, seed: int = 0) -> MaxFlowProblem:
     -------
     MaxFlowProblem
         ``2 * n + 2`` vertices, ``n * (degree + 2)`` arcs.
-
-    Raises
-    ------
-    InvalidInputError
-        ``degree`` is larger than ``n``, or one of them is below 1.
 
     Notes
     -----
@@ -245,11 +215,6 @@ def square_mesh(
         ``side**2 + 2`` vertices, ``side * (side - 1) * degree - degree * (degree - 1) / 2 + 2 * side``
         arcs: a target past the end of a level lies in the level after it, and one past the last vertex
         is left out.
-
-    Raises
-    ------
-    InvalidInputError
-        ``degree`` is larger than ``side``, or a size is too small.
 
     Notes
     -----
@@ -328,11 +293,6 @@ def line(n: int, m: int, degree: int = 128, *, seed: int = 0) -> MaxFlowProblem:
         ``n * m + 2`` vertices and at most ``n * m * degree + 2 * m`` arcs; capacities are uniform in
         ``[1, 10**6]``.
 
-    Raises
-    ------
-    InvalidInputError
-        A parameter is below 1.
-
     Notes
     -----
     Time and memory O(n * m * degree), times log(degree) for keeping targets distinct.
@@ -356,23 +316,15 @@ def exponential_line(n: int, m: int, degree: int = 10, *, seed: int = 0) -> MaxF
 
     Parameters
     ----------
-    n : int
-        Length of the line in units of m vertices (dim1).
+    n, degree, seed
+        As for :func:`line`.
     m : int
         Vertices joined to each terminal (dim2); also the distance in which capacities halve.
-    degree : int
-        Arcs of a vertex; those past the end of the line are left out.
-    seed : int
 
     Returns
     -------
     MaxFlowProblem
         ``n * m + 2`` vertices and at most ``n * m * degree + 2 * m`` arcs.
-
-    Raises
-    ------
-    InvalidInputError
-        A parameter is below 1.
 
     Notes
     -----
@@ -401,23 +353,17 @@ def double_exponential_line(n: int, m: int, degree: int = 10, *, seed: int = 0) 
 
     Parameters
     ----------
-    n : int
-        Length of the line in units of m vertices (dim1).
+    n, seed
+        As for :func:`line`.
     m : int
         Vertices joined to each terminal (dim2); also the distance in which capacities halve.
     degree : int
         Offsets drawn for a vertex; 0 and those beyond either end of the line are left out.
-    seed : int
 
     Returns
     -------
     MaxFlowProblem
         ``n * m + 2`` vertices and at most ``n * m * degree + 2 * m`` arcs.
-
-    Raises
-    ------
-    InvalidInputError
-        A parameter is below 1.
 
     Notes
     -----
@@ -485,11 +431,6 @@ def dinic_bad(n: int, *, seed: int = 0) -> MaxFlowProblem:
     MaxFlowProblem
         ``2 * n - 3`` arcs, by tail, the one to the sink first; the optimum is ``n + 1`` (2 for n = 2).
 
-    Raises
-    ------
-    InvalidInputError
-        ``n`` is below 2.
-
     Notes
     -----
     Time and memory O(n).
@@ -527,11 +468,6 @@ def goldberg_bad(n: int, *, seed: int = 0) -> MaxFlowProblem:
     MaxFlowProblem
         ``3 * n + 3`` vertices, ``4 * n + 1`` arcs by tail, those of the hub last head first; the optimum
         is ``n``.
-
-    Raises
-    ------
-    InvalidInputError
-        ``n`` is below 1.
 
     Notes
     -----
@@ -578,11 +514,6 @@ def cheriyan(n: int, m: int, c: int, *, seed: int = 0) -> MaxFlowProblem:
     MaxFlowProblem
         ``4 * m * c + 2 * n + 7`` vertices, ``4 * m * (c + 1) + 3 * n + 3`` arcs, by tail and in a tail's
         list the last added first; the optimum is ``2 * n * m``.
-
-    Raises
-    ------
-    InvalidInputError
-        A parameter is below 1.
 
     Notes
     -----

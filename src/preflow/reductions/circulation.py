@@ -75,13 +75,7 @@ class MaxFlowAsCirculation(CostReduction[FlowAndCut]):
 
     @classmethod
     def of(cls, network: NetworkInput, source: Vertices = None, sink: Vertices = None) -> Self:
-        """Build the circulation.
-
-        Parameters
-        ----------
-        network, source, sink
-            As in :func:`preflow.max_flow`; one source and one sink.
-        """
+        """Build the circulation; arguments as in :func:`preflow.max_flow`, one source and one sink."""
         given, sources, sinks = read_flow_problem(network, source, sink)
         start, end = only(sources, "source"), only(sinks, "sink")
         return cls._built(given, start, end, flow_bound(given, sources, sinks))

@@ -130,14 +130,7 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
 
     @classmethod
     def of(cls, network: NetworkInput, supply: SupplyInput = None) -> Self:
-        """Build the maximum flow.
-
-        Parameters
-        ----------
-        network : CostNetwork, or what :func:`preflow.min_cost_flow` takes
-        supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
-            Default: the supplies of the network, zero if it has none.
-        """
+        """Build the maximum flow; arguments as in :func:`preflow.min_cost_flow`."""
         given = as_cost_network(network).plain()
         n = given.num_vertices
         supplies = supplies_or_own(given, supply)

@@ -261,22 +261,7 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
 
     @classmethod
     def of(cls, cost: AnyArray, *, limit: ArrayLike = 1, needs: ArrayLike = 1, partial: bool = False) -> Self:
-        """Build the network.
-
-        Parameters
-        ----------
-        cost : array_like, shape (num_workers, num_jobs), sparse matrix, DataFrame or edges
-            Infinite: not allowed. A sparse matrix allows only its stored entries. A DataFrame has workers as
-            index and jobs as columns. A table with the columns "row", "column" and "cost", a list of tuples
-            and a dictionary of dictionaries have the allowed pairs, as for
-            :func:`preflow.linear_assignment`.
-        limit : array_like of integers, shape (num_workers,), mapping, Series or scalar
-            The most jobs that each worker takes. A mapping or a Series has it by label.
-        needs : array_like of integers, shape (num_jobs,), mapping, Series or scalar
-            How many different workers each job needs.
-        partial : bool
-            If not all can be done, do as much as possible.
-        """
+        """Build the network; arguments are those of :func:`assign_jobs`."""
         if not isinstance(partial, bool):
             raise InvalidInputError(f"partial must be True or False, got {partial!r}")
         given = one_matrix(with_edges_read(cost))

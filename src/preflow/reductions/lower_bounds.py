@@ -52,14 +52,7 @@ class LowerBoundsRemoved(CostReduction[MinCostFlowResult]):
 
     @classmethod
     def of(cls, network: NetworkInput, supply: SupplyInput = None) -> Self:
-        """Build the network without lower bounds.
-
-        Parameters
-        ----------
-        network : CostNetwork, or what :func:`preflow.min_cost_flow` takes
-        supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
-            Default: the supplies of the network, zero if it has none.
-        """
+        """Build the network without lower bounds; arguments as in :func:`preflow.min_cost_flow`."""
         given = as_cost_network(network).plain()
         supplies = supplies_or_own(given, supply)
         lower = np.zeros(given.num_arcs, dtype=np.int64) if given.lower is None else given.lower

@@ -180,18 +180,7 @@ class MatchingAsMaxFlow(FlowReduction[BMatching]):
         column_limit: ArrayLike = 1,
         edge_limit: int | None = None,
     ) -> Self:
-        """Build the network.
-
-        Parameters
-        ----------
-        graph : BipartiteGraph, (row, column), edges, matrix, or NetworkX graph
-            As in :func:`preflow.bipartite_matching`.
-        row_limit, column_limit : array_like of integers, shape (num_rows,) or (num_columns,), or scalar
-            How many edges each row, and each column, may have; by label, a mapping or a Series.
-        edge_limit : int, optional
-            How often an edge may be used. Default: as often as its row and its column allow. An edge that is
-            given twice is two edges.
-        """
+        """Build the network; arguments are those of :func:`b_matching`."""
         given = as_bipartite_graph(graph).on_host()
         n, m = given.shape
         row_limit = in_order_of(given.row_labels, row_limit, "row_limit")

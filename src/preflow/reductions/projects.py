@@ -215,18 +215,7 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
         *,
         closure: Closure = "largest",
     ) -> Self:
-        """Build the network.
-
-        Parameters
-        ----------
-        profit : array_like of numbers, shape (num_projects,), mapping or Series
-            What each project brings; negative where it costs. A mapping or a Series gives labels.
-        requires : (project, required), or array_like of integers, shape (k, 2)
-            A tuple has two arrays: ``project[i]`` requires ``required[i]``. Else each row is such a pair.
-            With labels: pairs of labels, or a mapping of projects to a list of what each requires.
-        closure : {"largest", "smallest"}
-            Which of several selections of the largest profit is returned.
-        """
+        """Build the network; arguments are those of :func:`select_projects`."""
         if closure not in CLOSURES:
             raise InvalidInputError(f"closure must be one of {', '.join(CLOSURES)}, got {closure!r}")
         labels, amounts = _with_labels(profit)

@@ -49,13 +49,7 @@ class TerminalsMerged(FlowReduction[FlowAndCut]):
 
     @classmethod
     def of(cls, network: NetworkInput, source: Vertices = None, sink: Vertices = None) -> Self:
-        """Build the network with one source and one sink.
-
-        Parameters
-        ----------
-        network, source, sink
-            As in :func:`preflow.max_flow`.
-        """
+        """Build the network with one source and one sink; arguments as in :func:`preflow.max_flow`."""
         given, sources, sinks = read_flow_problem(network, source, sink)
         n = given.num_vertices
         tail, head = vertex_numbers(given.tail), vertex_numbers(given.head)

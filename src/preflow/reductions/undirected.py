@@ -59,13 +59,7 @@ class UndirectedAsDirected(FlowReduction[FlowAndCut]):
 
     @classmethod
     def of(cls, network: NetworkInput, source: Vertices = None, sink: Vertices = None) -> Self:
-        """Build the directed network.
-
-        Parameters
-        ----------
-        network, source, sink
-            As in :func:`preflow.max_flow`; one source and one sink.
-        """
+        """Build the directed network; arguments as in :func:`preflow.max_flow`, one source and one sink."""
         given, sources, sinks = read_flow_problem(network, source, sink)
         built = FlowNetwork.from_arrays(*one_way(given), num_vertices=given.num_vertices)
         return cls(network=built, source=only(sources, "source"), sink=only(sinks, "sink"), given=given)
@@ -117,14 +111,7 @@ class UndirectedCostsAsDirected(CostReduction[MinCostFlowResult]):
 
     @classmethod
     def of(cls, network: NetworkInput, supply: SupplyInput = None) -> Self:
-        """Build the directed network.
-
-        Parameters
-        ----------
-        network : CostNetwork, or what :func:`preflow.min_cost_flow` takes
-        supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
-            Default: the supplies of the network, zero if it has none.
-        """
+        """Build the directed network; arguments as in :func:`preflow.min_cost_flow`."""
         given = as_cost_network(network).plain()
         supplies = supplies_or_own(given, supply)
         both = two_way_arcs(given)
