@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import preflow
+from benchmarks.instances.traps import dead_end, leaking_path, long_path
 from preflow.generators import family, grid_2d, grid_3d
 from preflow.generators.bipartite import rmat, road_like
-from preflow.generators.traps import dead_end, leaking_path, long_path
 from preflow.graph.bipartite import BipartiteGraph
 from preflow.graph.network import FlowNetwork, MaxFlowProblem
 from preflow.maxflow import policy

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import preflow
+from benchmarks.instances.undirected import random_graph, triangulated_points, undirected
 from preflow.generators.bipartite import rmat, road_like
-from preflow.generators.undirected import random_graph, triangulated_points, undirected
 from preflow.graph.undirected import UndirectedGraph
 
 from ..records import write_rows

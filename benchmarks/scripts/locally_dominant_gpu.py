@@ -15,12 +15,12 @@ from typing import Any
 import cupy
 import numpy as np
 
+from benchmarks.instances.undirected import random_graph, undirected
 from preflow.cuda import runtime
 from preflow.general_matching import cuda_locally_dominant as on_gpu
 from preflow.general_matching.initial import locally_dominant as on_cpu
 from preflow.general_matching.links import NONE
 from preflow.generators import rmat
-from preflow.generators.undirected import random_graph, undirected
 from preflow.graph.undirected import Neighbours, UndirectedGraph, neighbours_of
 from preflow.solving.dispatch import usable_cpus
 from preflow.solving.run import Control

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.instances.traps import around_one_point, dear_chain, few_places
 from preflow.assignment.problem import METHODS
 from preflow.generators.costs import (
     geometric_costs,
@@ -21,7 +22,6 @@ from preflow.generators.costs import (
     uniform_costs,
     uniform_integer_costs,
 )
-from preflow.generators.traps import around_one_point, dear_chain, few_places
 from preflow.graph.point_costs import PointCosts
 from preflow.io.costs import read_costs
 

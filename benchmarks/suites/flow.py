@@ -9,9 +9,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.instances.traps import dead_end, leaking_path, long_path
 from preflow.errors import MissingDependencyError
 from preflow.generators import family, grid_2d, grid_3d, grid_from_image
-from preflow.generators.traps import dead_end, leaking_path, long_path
 from preflow.graph.network import MaxFlowProblem
 from preflow.io.dimacs import read_max_flow
 from preflow.maxflow.problem import METHODS

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from preflow.errors import InvalidInputError
-from preflow.generators.bipartite import rmat, road_like
-from preflow.generators.undirected import (
+from benchmarks.instances.undirected import (
     complete_points,
     line_graph,
     nested_blossoms,
@@ -17,6 +15,8 @@ from preflow.generators.undirected import (
     triangulated_points,
     undirected,
 )
+from preflow.errors import InvalidInputError
+from preflow.generators.bipartite import rmat, road_like
 from preflow.graph.undirected import UndirectedGraph
 
 from ..instances.general import GeneralInstance

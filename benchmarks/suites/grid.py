@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from preflow.generators import noisy_grid, spiral, vessel_tree
-from preflow.generators.traps import (
+from benchmarks.instances.traps import (
     constant_between_sides,
     constant_grid,
     one_source,
@@ -15,6 +14,7 @@ from preflow.generators.traps import (
     scattered,
     stripes,
 )
+from preflow.generators import noisy_grid, spiral, vessel_tree
 from preflow.graph.grid import GridNetwork
 from preflow.gridcut.problem import METHODS
 

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+from benchmarks.instances.traps import board_with_holes, clique_with_tail, comb, few_columns, scrambled_cycle
 from preflow.bipartite.problem import METHODS
 from preflow.generators import bipartite_family
-from preflow.generators.traps import board_with_holes, clique_with_tail, comb, few_columns, scrambled_cycle
 from preflow.graph.bipartite import BipartiteGraph
 from preflow.io.matrix_market import read_matrix_market
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import preflow
+from benchmarks.instances.traps import dear_chain
 from preflow.assignment import augmenting_paths, serial_shortest_path
 from preflow.assignment.api.call import AssignmentCall
 from preflow.assignment.api.float_proof import solve_proved
@@ -26,7 +27,6 @@ from preflow.assignment.result import AssignmentResult
 from preflow.assignment.solution import SOLVED, STOPPED
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, VerificationError
 from preflow.generators import COST_FAMILIES, machol_wien_costs
-from preflow.generators.traps import dear_chain
 from preflow.graph.cost_input import as_costs
 from preflow.graph.costs import DenseCosts
 from preflow.integrations import scipy_compat

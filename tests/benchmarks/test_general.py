@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.instances.general import GeneralInstance
-from benchmarks.peers.general import GENERAL_PEERS
-from benchmarks.problem import SolverSettings
-from benchmarks.problems import PROBLEMS
-from benchmarks.records import PHASES
-from benchmarks.suites.general import general, general_pairs, general_tiny
-from preflow.errors import InvalidInputError
-from preflow.generators.undirected import (
+from benchmarks.instances.undirected import (
     complete_points,
     line_graph,
     nested_blossoms,
@@ -22,6 +16,12 @@ from preflow.generators.undirected import (
     random_graph,
     triangulated_points,
 )
+from benchmarks.peers.general import GENERAL_PEERS
+from benchmarks.problem import SolverSettings
+from benchmarks.problems import PROBLEMS
+from benchmarks.records import PHASES
+from benchmarks.suites.general import general, general_pairs, general_tiny
+from preflow.errors import InvalidInputError
 from preflow.graph.undirected import UndirectedGraph
 
 SETTINGS = SolverSettings(1, 10.0)

@@ -12,11 +12,11 @@ import pytest
 import preflow
 from benchmarks import run
 from benchmarks.choices import Choice, choices
+from benchmarks.instances import traps
 from benchmarks.problem import Case, Suite
 from benchmarks.problems import PROBLEMS
 from benchmarks.records import InstanceRecord, Measurement
 from preflow.forests.incremental_search import PATH_PIXELS_PER_ORPHAN, WORK_LEFT, make_forests, set_work_limit
-from preflow.generators import traps
 from preflow.gridcut.pixel_major import GridState
 
 

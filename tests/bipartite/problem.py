@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 import preflow
+from benchmarks.instances import traps
 from preflow import BipartiteGraph
 from preflow.bipartite.match_arrays import empty_matching
 from preflow.certify.matching import check_matching
-from preflow.generators import BIPARTITE_FAMILIES, traps
+from preflow.generators import BIPARTITE_FAMILIES
 from preflow.solving.method import Method
 from preflow.solving.run import Control
 from tests.support.sample import Sample

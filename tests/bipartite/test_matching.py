@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import structural_rank as scipy_rank
 
 import preflow
+from benchmarks.instances.traps import board_with_holes
 from preflow import BipartiteGraph
 from preflow.bipartite import multicore_push_relabel, packed_columns, policy, serial_push_relabel
 from preflow.bipartite.cover import trivial_cover
@@ -37,7 +38,6 @@ from preflow.errors import (
     VerificationError,
 )
 from preflow.generators import BIPARTITE_FAMILIES, bipartite_family
-from preflow.generators.traps import board_with_holes
 from preflow.graph.bipartite import Adjacency
 from preflow.io.bipartite import read_bipartite_graph
 from preflow.io.edge_list import read_edge_list

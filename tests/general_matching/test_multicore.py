@@ -13,6 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
+from benchmarks.instances.undirected import (
+    nested_blossoms,
+    odd_cycle_chain,
+    random_graph,
+    triangulated_points,
+    undirected,
+)
 from preflow.errors import InfeasibleMatchingError
 from preflow.general_matching import multicore_blossom, serial_blossom
 from preflow.general_matching.initial import multicore_karp_sipser
@@ -20,13 +27,6 @@ from preflow.general_matching.links import NONE
 from preflow.general_matching.multicore_blossom import MulticoreBlossomOptions
 from preflow.general_matching.policy import FEWEST_EDGES, FEWEST_THREADS, choose
 from preflow.generators.bipartite import rmat, road_like
-from preflow.generators.undirected import (
-    nested_blossoms,
-    odd_cycle_chain,
-    random_graph,
-    triangulated_points,
-    undirected,
-)
 from preflow.graph.parallel_neighbours import build_neighbours
 from preflow.graph.undirected import UndirectedGraph, neighbours_of
 from preflow.parallel.delays import make_delays

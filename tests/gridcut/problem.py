@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.instances import traps
 from preflow import GridNetwork
 from preflow.certify.grid import check_grid_flow, check_grid_labels
-from preflow.generators import noisy_grid, traps
+from preflow.generators import noisy_grid
 from preflow.graph.integer_grid import integer_grid
 from preflow.solving.method import Method
 from preflow.solving.run import Control

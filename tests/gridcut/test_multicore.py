@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
+from benchmarks.instances.traps import opposite_sides
 from preflow.certify.grid import check_grid_flow, check_grid_labels, lower_bound
 from preflow.errors import InvalidInputError
-from preflow.generators.traps import opposite_sides
 from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.neighbourhood import both_ways

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
+from benchmarks.instances.traps import opposite_sides
 from preflow.certify.grid import labelling_energy, lower_bound
 from preflow.errors import InvalidInputError
 from preflow.forests import boykov_kolmogorov as trees
 from preflow.forests import incremental_search as ibfs
-from preflow.generators.traps import opposite_sides
 from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut import pixel_major as states
 from preflow.gridcut import serial_incremental_bfs as serial

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import check_integer, check_number
-from ..graph.bipartite import BipartiteGraph
-from ..graph.undirected import UndirectedGraph
-from .parameters import seeded
+from preflow.checks import check_integer, check_number
+from preflow.generators.parameters import seeded
+from preflow.graph.bipartite import BipartiteGraph
+from preflow.graph.undirected import UndirectedGraph
 
 #: Coordinates of points are below this.
 SIDE = 10**6

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.bipartite import BipartiteGraph
-from ..graph.grid import GridNetwork
-from ..graph.network import FlowNetwork, MaxFlowProblem
-from ..graph.point_costs import PointCosts
-from .parameters import seeded
+from preflow.generators.parameters import seeded
+from preflow.graph.bipartite import BipartiteGraph
+from preflow.graph.grid import GridNetwork
+from preflow.graph.network import FlowNetwork, MaxFlowProblem
+from preflow.graph.point_costs import PointCosts
 
 #: The largest capacity.
 LARGEST = 10**6
