@@ -90,9 +90,7 @@ def test_wrong_solvers_are_listed() -> None:
     kept = list(outside.REGISTERED.get("maxflow", []))
     try:
         preflow.register_method("max_flow", "wrong", wrong)
-        preflow.register_method(
-            "max_flow", "right", serial_generic.solve, options=serial_generic.GenericOptions
-        )
+        preflow.register_method("max_flow", "right", serial_generic.solve, options=serial_generic.NoOptions)
         table = preflow.compare(NETWORK, 0, 3, methods=["wrong", "right"], repeat=2)
     finally:
         outside.REGISTERED["maxflow"] = kept

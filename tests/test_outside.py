@@ -52,7 +52,7 @@ class Options:
 
 def good(net: Any, options: Options, control: Any) -> Any:
     control.remarks.append(f"pause {options.pause}")
-    return serial_generic.solve(net, serial_generic.GenericOptions(), control)
+    return serial_generic.solve(net, serial_generic.NoOptions(), control)
 
 
 def test_a_registered_method_is_like_any_other() -> None:
@@ -102,7 +102,7 @@ def test_the_toy_of_the_documentation(arcs: list[tuple[int, int, int]]) -> None:
 
 def test_other_problems() -> None:
     def match(graph: Any, matching: Any, options: Any, control: Any) -> bool:
-        own = serial_hopcroft_karp.HopcroftKarpOptions()
+        own = serial_hopcroft_karp.NoOptions()
         return serial_hopcroft_karp.solve(graph, matching, own, control)
 
     preflow.register_method("bipartite_matching", "my-matching", match)
@@ -202,9 +202,9 @@ def test_bad_arguments(arguments: Any, message: str) -> None:
 def test_entry_points(tmp_path: Path) -> None:
     (tmp_path / "toy_solver.py").write_text(
         "import preflow\n"
-        "from preflow.papers.baselines.serial_generic import GenericOptions, solve\n"
+        "from preflow.papers.baselines.serial_generic import NoOptions, solve\n"
         "def register():\n"
-        "    preflow.register_method('max_flow', 'from-a-package', solve, options=GenericOptions)\n"
+        "    preflow.register_method('max_flow', 'from-a-package', solve, options=NoOptions)\n"
     )
     metadata = tmp_path / "toy_solver-1.0.dist-info"
     metadata.mkdir()

@@ -17,7 +17,8 @@ from .maxflow.problem import PROBLEM as MAXFLOW
 from .method_names import ProblemName
 from .mincost.problem import PROBLEM as MINCOST
 from .solving.method import Method, Problem
-from .solving.outside import NoOptions, OutsideMethod, load_entry_points, outside_methods, register
+from .solving.options import NoOptions
+from .solving.outside import OutsideMethod, load_entry_points, outside_methods, register
 from .transportation.problem import PROBLEM as TRANSPORTATION
 
 #: The list of problems, and the only one: all others are made from it.

@@ -68,7 +68,7 @@ def layers() -> Outcome:
 
         return checked
 
-    return each_graph(hopcroft_karp, hopcroft_karp.HopcroftKarpOptions(), "augment_all", check)
+    return each_graph(hopcroft_karp, hopcroft_karp.NoOptions(), "augment_all", check)
 
 
 def searches() -> Outcome:

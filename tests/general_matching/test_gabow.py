@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.general_matching import serial_gabow
+from preflow.general_matching.initial import InitialOptions
 from preflow.general_matching.result import GeneralMatchingResult
-from preflow.general_matching.serial_gabow import GabowOptions
 from preflow.graph.undirected import UndirectedGraph, neighbours_of
 from preflow.solving.run import Control
 
@@ -73,6 +73,6 @@ def test_stops_between_two_edges() -> None:
     control.stop[0] = 1
     start = np.full(200, -1)
     start[edges[0]] = edges[0, ::-1]
-    state = serial_gabow.solve(neighbours_of(200, tail, head, None), start, GabowOptions(), control)
+    state = serial_gabow.solve(neighbours_of(200, tail, head, None), start, InitialOptions(), control)
     assert not state.finished
     assert np.array_equal(state.mate, start)

@@ -160,7 +160,7 @@ def test_trees_keep_their_invariants(seed: int, initial: Literal["none", "karp-s
     n = int(rng.integers(1, 40))
     ends = rng.integers(0, n, (2, int(n * rng.choice([0.7, 1.2, 2])))).astype(np.uint32)
     graph = neighbours_of(n, *ends, None)
-    control, options = Control(1), serial_blossom.BlossomOptions(initial=initial)
+    control, options = Control(1), serial_blossom.InitialOptions(initial=initial)
     trees = serial_blossom.new_trees(first_matching(graph, None, options, control))
     serial_blossom.plant(trees)
     serial_blossom.check_invariants(trees, graph)

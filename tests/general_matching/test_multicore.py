@@ -22,9 +22,8 @@ from benchmarks.instances.undirected import (
 )
 from preflow.errors import InfeasibleMatchingError
 from preflow.general_matching import multicore_blossom, serial_blossom
-from preflow.general_matching.initial import multicore_karp_sipser
+from preflow.general_matching.initial import InitialOptions, multicore_karp_sipser
 from preflow.general_matching.links import NONE
-from preflow.general_matching.multicore_blossom import MulticoreBlossomOptions
 from preflow.general_matching.policy import FEWEST_EDGES, FEWEST_THREADS, choose
 from preflow.generators.bipartite import rmat, road_like
 from preflow.graph.parallel_neighbours import build_neighbours
@@ -145,7 +144,7 @@ def test_stops() -> None:
     for initial in ("none", "karp-sipser"):
         control = Control(threads=3)
         control.stop[0] = 1
-        options = MulticoreBlossomOptions(initial=initial)
+        options = InitialOptions(initial=initial)
         state = multicore_blossom.solve(neighbours, None, options, control)
         assert not state.finished
         free = state.mate == -1

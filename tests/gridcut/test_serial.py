@@ -169,7 +169,7 @@ def test_stop_leaves_bounds(module: Any) -> None:
     terminals, neighbor = rng.integers(0, 30, (2, 20, 20)), rng.integers(0, 9, (2, 20, 20))
     network = preflow.GridNetwork.from_arrays(*terminals, neighbor)
     grid = integer_grid(network)
-    options = serial.IncrementalBfsOptions() if module is serial else bk.BoykovKolmogorovOptions()
+    options = serial.IncrementalBfsOptions() if module is serial else bk.NoOptions()
     value = preflow.grid_cut(network, method=METHODS[0]).value
     control = Control()
     control.stop[0] = 1

@@ -227,7 +227,7 @@ def incremental() -> Outcome:
         with patch.object(ibfs, "grow", grown):
             check_exact(
                 net,
-                serial_incremental_bfs.solve(net, serial_incremental_bfs.IncrementalBfsOptions(), Control()),
+                serial_incremental_bfs.solve(net, serial_incremental_bfs.NoOptions(), Control()),
             )
         return len(levels)
 

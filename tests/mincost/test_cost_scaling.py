@@ -31,7 +31,7 @@ from preflow.mincost.residual import (
 )
 from preflow.mincost.serial_cost_scaling import CostScaling, CostScalingOptions
 from preflow.mincost.serial_cost_scaling.arc_fixing import fix_arcs, release_arcs
-from preflow.mincost.serial_shortest_path import ShortestPathOptions
+from preflow.mincost.serial_shortest_path import NoOptions
 from preflow.mincost.solution import FlowState
 from preflow.parallel.delays import make_delays
 from preflow.solving.monitor import Monitor
@@ -116,7 +116,7 @@ def test_epsilon_optimality(case: SmallCosts, alpha: int, fixing: bool) -> None:
 
 
 def cheapest_cost(form: StandardForm) -> int:
-    state = serial_shortest_path.solve(form, None, ShortestPathOptions(), Control())
+    state = serial_shortest_path.solve(form, None, NoOptions(), Control())
     return int(np.dot(state.flow, form.cost))
 
 
@@ -128,7 +128,7 @@ def test_any_start(case: SmallCosts, seed: int) -> None:
     form = form_of(case)
     start = FlowState(rng.integers(0, form.capacity + 1), rng.integers(-40, 40, len(form.supply)), "stopped")
     state = serial_cost_scaling.solve(form, start, CostScalingOptions(), Control())
-    cold = serial_shortest_path.solve(form, None, ShortestPathOptions(), Control())
+    cold = serial_shortest_path.solve(form, None, NoOptions(), Control())
     assert state.ending == cold.ending
     if state.ending == "optimal":
         assert np.dot(state.flow, form.cost) == np.dot(cold.flow, form.cost)
@@ -153,7 +153,7 @@ def test_many_threads(threads: int, delayed: bool) -> None:
         form = StandardForm(tail, head, capacity, cost, supply)
         control = Control(threads=threads, delays=make_delays(threads, trial) if delayed else None)
         state = multicore_cost_scaling.solve(form, None, LockFreeOptions(), control)
-        other = serial_shortest_path.solve(form, None, ShortestPathOptions(), Control())
+        other = serial_shortest_path.solve(form, None, NoOptions(), Control())
         assert state.ending == other.ending
         endings.append(state.ending)
         if state.ending == "optimal":
@@ -219,7 +219,7 @@ def test_costs_that_leave_no_room() -> None:
         state = serial_cost_scaling.solve(form, None, CostScalingOptions(), Control())
         assert state.ending == "optimal"
         exact = sum(int(c) * int(f) for c, f in zip(cost, state.flow, strict=True))
-        other = serial_shortest_path.solve(form, None, ShortestPathOptions(), Control()).flow
+        other = serial_shortest_path.solve(form, None, NoOptions(), Control()).flow
         assert exact == sum(int(c) * int(f) for c, f in zip(cost, other, strict=True))
 
 

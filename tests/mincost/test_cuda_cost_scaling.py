@@ -22,7 +22,7 @@ def solve(form: StandardForm, options: CudaCostScalingOptions = OPTIONS) -> Flow
 
 
 def expected(form: StandardForm) -> FlowState:
-    return serial_shortest_path.solve(form, None, serial_shortest_path.ShortestPathOptions(), Control())
+    return serial_shortest_path.solve(form, None, serial_shortest_path.NoOptions(), Control())
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -29,7 +29,6 @@ Pseudo-code, of all threads together::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +39,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.rounds import Round, Rounds, append_item, end_round, make_rounds, start_round
 from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
+from ..solving.options import NoOptions
 from ..solving.run import Control
 from ..stats import AUGMENTATIONS, PHASES
 from .match_arrays import Matching
@@ -49,11 +49,6 @@ from .packed_search import CLOSED, UNSEEN, Searching, search
 #: To remove the trees of the last phase, one thread passes over their rows instead of all columns where they
 #: have fewer rows than one in FEW_ROWS of the columns.
 FEW_ROWS = np.uint64(4)
-
-
-@dataclass(frozen=True)
-class MulticoreMultiSourceBfsOptions:
-    """The trees from all free rows have no options."""
 
 
 @kernel
@@ -190,9 +185,7 @@ def phases_together(pool: NativePool, num_threads: np.uint64, phases: Phases) ->
     run_in_pool(pool, num_threads, entry_of(phases_share, phases), address_of(phases))
 
 
-def solve(
-    graph: BipartiteGraph, matching: Matching, options: MulticoreMultiSourceBfsOptions, control: Control
-) -> bool:
+def solve(graph: BipartiteGraph, matching: Matching, options: NoOptions, control: Control) -> bool:
     """Make a matching maximum, in place, on all threads; return False where the solve was asked to stop.
 
     O(m) work a phase, at most one phase for each edge of the matching, a dozen or two in practice; memory of

@@ -40,7 +40,7 @@ METHODS = (
     Method(
         "serial-hopcroft-karp",
         "bipartite.serial_hopcroft_karp",
-        "HopcroftKarpOptions",
+        "NoOptions",
         "phases of shortest augmenting paths",
         "Hopcroft and Karp 1973",
         aliases=("HK",),
@@ -48,7 +48,7 @@ METHODS = (
     Method(
         "serial-hkdw",
         "papers.baselines.serial_hkdw",
-        "HkdwOptions",
+        "NoOptions",
         "Hopcroft and Karp with a second set of searches, of any length, in each phase",
         "Duff and Wiberg 1988",
         aliases=("HKDW",),
@@ -80,7 +80,7 @@ METHODS = (
     Method(
         "multicore-disjoint-bfs",
         "papers.baselines.multicore_disjoint_bfs",
-        "DisjointBfsOptions",
+        "NoOptions",
         "phases of disjoint breadth-first searches, each from one free row",
         AZAD_2012,
         parallel=True,
@@ -97,7 +97,7 @@ METHODS = (
     Method(
         "multicore-multi-source-bfs",
         "bipartite.multicore_multi_source_bfs",
-        "MulticoreMultiSourceBfsOptions",
+        "NoOptions",
         "disjoint trees level by level from all free rows, one augmenting path a tree; also for one thread",
         "preflow, after Azad, Buluç and Pothen 2016",
         parallel=True,

@@ -27,7 +27,6 @@ Pseudo-code::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +38,7 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
-from ..solving.options import UNLIMITED
+from ..solving.options import UNLIMITED, NoOptions
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .match_arrays import NONE, Matching, asked_to_stop, check_sides, list_free_rows
@@ -49,11 +48,6 @@ from .queue_prefetch import prefetch_queued
 TAKEN = ZERO
 #: Phases end when all of them together have read this many times the edges that a single one may.
 PHASES_WORTH = np.uint64(8)
-
-
-@dataclass(frozen=True)
-class HopcroftKarpOptions:
-    """Hopcroft and Karp's algorithm has no options."""
 
 
 class Layers(NamedTuple):
@@ -252,7 +246,7 @@ def run_phases(
     return size
 
 
-def solve(graph: BipartiteGraph, matching: Matching, options: HopcroftKarpOptions, control: Control) -> bool:
+def solve(graph: BipartiteGraph, matching: Matching, options: NoOptions, control: Control) -> bool:
     """Make a matching maximum, in place; return False where the solve was asked to stop.
 
     O(m sqrt(n)) time, memory of three indices a row and one a column.

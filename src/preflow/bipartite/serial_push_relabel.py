@@ -65,7 +65,7 @@ from ..kernels.branch_free import choose
 from ..kernels.constants import ONE, THREE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
-from ..solving.options import check_choice, check_flag, check_positive_number, limit
+from ..solving.options import NoOptions, check_choice, check_flag, check_positive_number, limit
 from ..solving.run import Control
 from ..stats import (
     ARC_SCANS,
@@ -383,7 +383,7 @@ def push_until(
 def grow_trees(graph: BipartiteGraph, matching: Matching, left: int, control: Control) -> bool:
     """Match the `left` active rows by alternating trees; return whether the matching is then maximum."""
     control.remarks.append(f"trees took the last {left:,} rows")
-    options = multicore_multi_source_bfs.MulticoreMultiSourceBfsOptions()
+    options = NoOptions()
     return multicore_multi_source_bfs.solve(graph, matching, options, control)
 
 

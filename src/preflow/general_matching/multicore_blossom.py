@@ -61,7 +61,6 @@ blossoms, of which only those in use are touched.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -103,11 +102,6 @@ FEWEST = np.uint64(64)
 MOST_DOUBLINGS = np.uint64(40)
 #: The number of a search for a base has the thread in the upper bits.
 SEARCH_BITS = 48
-
-
-@dataclass(frozen=True)
-class MulticoreBlossomOptions(InitialOptions):
-    """Options of the blossom algorithm on many cores: see :class:`.initial.InitialOptions`."""
 
 
 class Forest(NamedTuple):
@@ -538,7 +532,7 @@ def write_answer(
 
 
 def solve(
-    graph: Neighbours, start: Partners | None, options: MulticoreBlossomOptions, control: Control
+    graph: Neighbours, start: Partners | None, options: InitialOptions, control: Control
 ) -> GeneralState:
     """Solve on ``control.threads`` threads: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     mate, label = first_matching(graph, start, options, control)
@@ -559,5 +553,5 @@ def solve(
     if not all(ended):
         return GeneralState(partners(mate), finished=False)
     if not all(right) and not control.stopped:
-        return serial_blossom.solve(graph, partner, serial_blossom.BlossomOptions(), control)
+        return serial_blossom.solve(graph, partner, InitialOptions(), control)
     return GeneralState(partner, all(right), barrier=barrier)

@@ -22,21 +22,21 @@ METHODS = (
     Method(
         "serial-blossom",
         "general_matching.serial_blossom",
-        "BlossomOptions",
+        "InitialOptions",
         "without weights: trees from all free vertices at once, after the matching of Karp and Sipser",
         "Edmonds 1965; Gabow 1976; Karp and Sipser 1981",
     ),
     Method(
         "serial-gabow",
         "general_matching.serial_gabow",
-        "GabowOptions",
+        "InitialOptions",
         "without weights: phases of disjoint shortest augmenting paths, O(sqrt(n) m)",
         "Gabow 2017; Gabow and Tarjan 1991; Karp and Sipser 1981",
     ),
     Method(
         "multicore-blossom",
         "general_matching.multicore_blossom",
-        "MulticoreBlossomOptions",
+        "InitialOptions",
         "without weights: each tree is grown by one thread, trees that meet are augmented between barriers",
         "Edmonds 1965; Gabow 1976; Azad et al. 2012",
         parallel=True,
@@ -52,7 +52,7 @@ METHODS = (
     Method(
         "serial-greedy",
         "general_matching.initial.greedy",
-        "GreedyOptions",
+        "ProofOptions",
         "approximate: heavier edges first, at least 1/2 of the best matching",
         "Avis 1983",
         approximate=True,
@@ -61,7 +61,7 @@ METHODS = (
     Method(
         "multicore-locally-dominant",
         "general_matching.initial.locally_dominant",
-        "LocallyDominantOptions",
+        "ProofOptions",
         "approximate: edges that outweigh all others at their ends, at least 1/2 of the best matching",
         "Preis 1999; Manne and Bisseling 2008",
         parallel=True,
@@ -80,7 +80,7 @@ METHODS = (
     Method(
         "serial-two-thirds",
         "general_matching.initial.two_thirds",
-        "TwoThirdsOptions",
+        "ProofOptions",
         "approximate: augmentations with one or two new edges, at least 2/3 of the best matching",
         "Drake and Hougardy 2003; Pettie and Sanders 2004",
         approximate=True,

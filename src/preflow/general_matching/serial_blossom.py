@@ -42,7 +42,6 @@ Time: O(n m) at worst, in practice a few times O(m). Memory beside the graph: 49
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -68,11 +67,6 @@ LABEL = np.uint8(3)
 FIRST, WAITING, HELD = range(3)
 #: More than one root.
 SEVERAL = NONE - ONE
-
-
-@dataclass(frozen=True)
-class BlossomOptions(InitialOptions):
-    """Options of the blossom algorithm: see :class:`.initial.InitialOptions`."""
 
 
 class Trees(NamedTuple):
@@ -258,7 +252,7 @@ def new_trees(first: FirstMatching) -> Trees:
 
 
 def solve(
-    graph: Neighbours, start: Partners | None, options: BlossomOptions, control: Control
+    graph: Neighbours, start: Partners | None, options: InitialOptions, control: Control
 ) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     first = first_matching(graph, start, options, control)

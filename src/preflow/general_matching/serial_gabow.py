@@ -41,7 +41,6 @@ Time: O(sqrt(n) m) times the inverse of Ackermann's function. Memory beside the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -66,11 +65,6 @@ SCANNED = np.uint8(3)
 #: Positions in :attr:`Phase.sizes`: delta, the largest delta with something in its bucket, the vertices on
 #: the stack, the records of edges, the members of new blossoms, and 1 if a path exists.
 DELTA, LARGEST, STACK, RECORDS, MERGED, FOUND = range(6)
-
-
-@dataclass(frozen=True)
-class GabowOptions(InitialOptions):
-    """Options of Gabow's algorithm: see :class:`.initial.InitialOptions`."""
 
 
 class Phase(NamedTuple):
@@ -421,7 +415,9 @@ def new_search(n: int) -> Search:
     )
 
 
-def solve(graph: Neighbours, start: Partners | None, options: GabowOptions, control: Control) -> GeneralState:
+def solve(
+    graph: Neighbours, start: Partners | None, options: InitialOptions, control: Control
+) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     mate, _ = first_matching(graph, start, options, control)
     phase = new_phase(mate, len(graph.neighbour) // 2)

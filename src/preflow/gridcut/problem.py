@@ -35,7 +35,7 @@ METHODS = (
     Method(
         "serial-boykov-kolmogorov",
         "papers.baselines.serial_boykov_kolmogorov",
-        "BoykovKolmogorovOptions",
+        "NoOptions",
         "trees from source and sink that grow in any order; paths need not be shortest",
         "Boykov and Kolmogorov 2004",
         aliases=("BK",),

@@ -33,7 +33,7 @@ METHODS = (
     Method(
         "serial-generic",
         "papers.baselines.serial_generic",
-        "GenericOptions",
+        "NoOptions",
         "the textbook method: any active vertex, no heuristics",
         "Goldberg and Tarjan 1988; Cihan 2010, figure 2.3",
         aliases=("generic",),
@@ -142,7 +142,7 @@ METHODS = (
     Method(
         "serial-incremental-bfs",
         "maxflow.serial_incremental_bfs",
-        "IncrementalBfsOptions",
+        "NoOptions",
         "augmenting paths between two search forests that are repaired, with labels",
         "Goldberg, Hed, Kaplan, Tarjan and Werneck 2011",
         aliases=("IBFS",),

@@ -14,7 +14,7 @@ from ..forests.boykov_kolmogorov import grow, make_trees, plant
 from ..graph.residual import ResidualArrays
 from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ZERO
-from ..solving.options import UNLIMITED, check_positive_number, limit
+from ..solving.options import UNLIMITED, NoOptions, check_positive_number, limit
 from ..solving.run import Control
 from . import serial_incremental_bfs
 
@@ -47,7 +47,7 @@ def solve(net: ResidualArrays, options: BoykovKolmogorovOptions, control: Contro
     work_limit = UNLIMITED if share is None else limit(share * (len(net.excess) + len(net.head)))
     if not grow(net, trees, np.uint64(work_limit), monitor):
         control.remarks.append("paths are long, so serial-incremental-bfs went on")
-        return serial_incremental_bfs.solve(net, serial_incremental_bfs.IncrementalBfsOptions(), control)
+        return serial_incremental_bfs.solve(net, NoOptions(), control)
     height = np.full(len(net.excess), len(net.excess) + 1, dtype=net.head.dtype)
     distances_to_sink(net, height, trees.queue, ZERO, ZERO, ZERO, False)
     return height

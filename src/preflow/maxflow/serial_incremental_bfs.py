@@ -15,8 +15,6 @@ Time: O(n**2 m value) in the worst case. Memory beside the network: 6 indices an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..arrays import Array
@@ -27,13 +25,9 @@ from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
+from ..solving.options import NoOptions
 from ..solving.run import Control
 from ..stats import GLOBAL_RELABELS
-
-
-@dataclass(frozen=True)
-class IncrementalBfsOptions:
-    """Options of incremental breadth-first search: none."""
 
 
 @kernel
@@ -43,7 +37,7 @@ def begin(net: ResidualArrays, forests: Forests, monitor: Monitor) -> None:
     plant(net, forests, ZERO, np.uint64(len(net.excess)))
 
 
-def solve(net: ResidualArrays, options: IncrementalBfsOptions, control: Control) -> Array:
+def solve(net: ResidualArrays, options: NoOptions, control: Control) -> Array:
     """Run the first stage in place and return exact heights; see the module's docstring."""
     control.progress[:] = net.excess.sum(dtype=np.float64)
     n = len(net.excess)

@@ -24,7 +24,7 @@ METHODS = (
     Method(
         "serial-shortest-path",
         "mincost.serial_shortest_path",
-        "ShortestPathOptions",
+        "NoOptions",
         "successive shortest paths with potentials, from all supplies at once",
         "Edmonds and Karp 1972; Tomizawa 1971",
         aliases=("ssp",),
@@ -40,7 +40,7 @@ METHODS = (
     Method(
         "serial-capacity-scaling",
         "mincost.serial_capacity_scaling",
-        "CapacityScalingOptions",
+        "NoOptions",
         "shortest paths that carry large amounts first, then half as much",
         "Edmonds and Karp 1972",
     ),

@@ -27,25 +27,19 @@ arcs added, so it sends O(n + m) paths: O(m (m log n) log U) in all for largest 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Indices
 from ..graph.standard_form import StandardForm
 from ..kernels.kernel import kernel
+from ..solving.options import NoOptions
 from ..solving.run import Control
 from ..stats import PHASES
 from .arc_lists import ArcLists, arc_lists, tight_flow
 from .infeasible import excesses
 from .shortest_paths import ENDINGS, new_search, send_along_paths
 from .solution import FlowState
-
-
-@dataclass(frozen=True)
-class CapacityScalingOptions:
-    """Capacity scaling has no options."""
 
 
 @kernel
@@ -66,9 +60,7 @@ def fill_short_arcs(
             net.residual[arc] = 0
 
 
-def solve(
-    instance: StandardForm, start: FlowState | None, options: CapacityScalingOptions, control: Control
-) -> FlowState:
+def solve(instance: StandardForm, start: FlowState | None, options: NoOptions, control: Control) -> FlowState:
     """Solve: see :class:`preflow.solving.protocol.MinCostSolver`."""
     n = len(instance.supply)
     potential = np.zeros(n, dtype=np.int64) if start is None else start.potential.copy()

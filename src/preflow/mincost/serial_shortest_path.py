@@ -25,11 +25,10 @@ least one unit: O(U m log n) in all for supplies of U units.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..graph.standard_form import StandardForm
+from ..solving.options import NoOptions
 from ..solving.run import Control
 from .arc_lists import arc_lists, tight_flow
 from .infeasible import excesses
@@ -37,14 +36,7 @@ from .shortest_paths import ENDINGS, new_search, send_along_paths
 from .solution import FlowState
 
 
-@dataclass(frozen=True)
-class ShortestPathOptions:
-    """Successive shortest paths have no options."""
-
-
-def solve(
-    instance: StandardForm, start: FlowState | None, options: ShortestPathOptions, control: Control
-) -> FlowState:
+def solve(instance: StandardForm, start: FlowState | None, options: NoOptions, control: Control) -> FlowState:
     """Solve: see :class:`preflow.solving.protocol.MinCostSolver`."""
     n = len(instance.supply)
     potential = np.zeros(n, dtype=np.int64) if start is None else start.potential.copy()

@@ -1,7 +1,8 @@
-"""Checks that the option classes of many solvers share."""
+"""Options of solvers: checks that many classes of options share, and the class of methods without any."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,11 @@ from ..errors import InvalidInputError
 MOST = 2**31 - 1
 #: More operations than any solve makes.
 UNLIMITED = np.uint64(2**62)
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """The method has no options."""
 
 
 def name_and_value(text: str) -> tuple[str, Any]:

@@ -23,11 +23,6 @@ LOOKED_FOR: list[bool] = []
 
 
 @dataclass(frozen=True)
-class NoOptions:
-    """The method has no options."""
-
-
-@dataclass(frozen=True)
 class OutsideMethod(Method):
     """The record of a solver from outside of the package.
 

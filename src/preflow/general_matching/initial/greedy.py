@@ -18,8 +18,6 @@ Time: O(m log m) with weights, O(n + m) without. Memory beside the graph: 24 byt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,11 +33,6 @@ from ..links import NONE
 from ..solution import GeneralState, Partners
 from .preference import edge_number
 from .proof import ProofOptions, empty_mates, proved
-
-
-@dataclass(frozen=True)
-class GreedyOptions(ProofOptions):
-    """Options of the greedy matching: see :class:`.proof.ProofOptions`."""
 
 
 @kernel
@@ -116,9 +109,7 @@ def match(graph: Neighbours, mate: Indices, control: Control) -> None:
     match_in_order(tail, head, order, mate, control.monitor())
 
 
-def solve(
-    graph: Neighbours, start: Partners | None, options: GreedyOptions, control: Control
-) -> GeneralState:
+def solve(graph: Neighbours, start: Partners | None, options: ProofOptions, control: Control) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     mate = empty_mates(graph, start, control)
     match(graph, mate, control)

@@ -46,7 +46,6 @@ beside the graph: 8 bytes a vertex on one thread, 12 on several.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -67,11 +66,6 @@ from ..links import NONE
 from ..solution import GeneralState, Partners
 from .preference import first_choice
 from .proof import ProofOptions, empty_mates, proved
-
-
-@dataclass(frozen=True)
-class LocallyDominantOptions(ProofOptions):
-    """Options of the matching of locally dominant edges: see :class:`.proof.ProofOptions`."""
 
 
 @kernel
@@ -253,9 +247,7 @@ def match(graph: Neighbours, mate: Indices, control: Control) -> None:
     run_solver(share, control, rounds.barrier)
 
 
-def solve(
-    graph: Neighbours, start: Partners | None, options: LocallyDominantOptions, control: Control
-) -> GeneralState:
+def solve(graph: Neighbours, start: Partners | None, options: ProofOptions, control: Control) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     mate = empty_mates(graph, start, control)
     match(graph, mate, control)

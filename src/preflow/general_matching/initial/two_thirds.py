@@ -38,7 +38,6 @@ a few times. Memory beside the graph: 32 bytes a vertex.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -61,11 +60,6 @@ from .proof import ProofOptions, cover, empty_mates, proved
 LEAST = np.int64(-(2**62))
 #: Positions in :attr:`State.sizes`: the first waiting vertex, how many there are, and the number of searches.
 FIRST, WAITING, SEARCHES = range(3)
-
-
-@dataclass(frozen=True)
-class TwoThirdsOptions(ProofOptions):
-    """Options of the matching of two thirds: see :class:`.proof.ProofOptions`."""
 
 
 class State(NamedTuple):
@@ -264,9 +258,7 @@ def match(graph: Neighbours, mate: Indices, control: Control) -> None:
     improved(graph, mate, control)
 
 
-def solve(
-    graph: Neighbours, start: Partners | None, options: TwoThirdsOptions, control: Control
-) -> GeneralState:
+def solve(graph: Neighbours, start: Partners | None, options: ProofOptions, control: Control) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     mate = empty_mates(graph, start, control)
     locally_dominant.match(graph, mate, control)

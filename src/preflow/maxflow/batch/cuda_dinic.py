@@ -33,7 +33,6 @@ The survey of the capacities, which decides how floats are scaled, runs on the C
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -62,11 +61,6 @@ RESERVED_BYTES, MOST_BLOCKS = 1024, 32
 MOST_NARROW = 2**31
 #: Bytes to which the arrays of a warp are rounded up.
 ALIGNED = 16
-
-
-@dataclass(frozen=True)
-class CudaDinicOptions:
-    """The method has no options."""
 
 
 class Arguments(NamedTuple):

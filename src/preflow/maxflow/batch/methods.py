@@ -9,7 +9,7 @@ METHODS = (
     Method(
         "multicore-augmenting-paths",
         "maxflow.batch.multicore_augmenting_paths",
-        "AugmentingPathsOptions",
+        "NoOptions",
         "each thread solves whole networks by shortest augmenting paths and relabels",
         "Ahuja and Orlin 1991",
         parallel=True,
@@ -17,7 +17,7 @@ METHODS = (
     CudaMethod(
         "cuda-dinic",
         "maxflow.batch.cuda_dinic",
-        "CudaDinicOptions",
+        "NoOptions",
         "each warp of a GPU solves whole networks by augmenting paths in layers",
         "Dinic 1970",
         copies=True,

@@ -50,7 +50,6 @@ Time of an item: O(n**2 m). Memory of a thread: 44 bytes an arc and 24 a vertex 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -94,11 +93,6 @@ RELABELS_A_VERTEX = 4
 SURVEY, CLIP, SOLVE = 0, 1, 2
 #: Integers up to this one are exact in float64.
 EXACT = 2.0**53
-
-
-@dataclass(frozen=True)
-class AugmentingPathsOptions:
-    """The method has no options."""
 
 
 class Work(NamedTuple):

@@ -82,6 +82,7 @@ import numpy as np
 from ...arrays import AnyArray
 from ...cuda import runtime
 from ...graph.standard_form import StandardForm, check_largest_cost, most_cost
+from ...solving.options import NoOptions
 from ...solving.run import Control
 from .. import serial_shortest_path
 from ..solution import FlowState
@@ -147,7 +148,7 @@ def solve(
     largest = int(np.abs(instance.cost).max(initial=0))
     check_costs(largest, n)
     if n == 0 or m == 0:
-        return serial_shortest_path.solve(instance, None, serial_shortest_path.ShortestPathOptions(), control)
+        return serial_shortest_path.solve(instance, None, NoOptions(), control)
     device = runtime.find_device()
     xp = device.xp
     with device.current():
@@ -165,7 +166,7 @@ def solve(
             if ending == Ending.INFEASIBLE:
                 control.remarks.append("the CPU finds the cut of an infeasible instance")
                 ssp = serial_shortest_path
-                return ssp.solve(instance, None, ssp.ShortestPathOptions(), control)
+                return ssp.solve(instance, None, NoOptions(), control)
             if ending == Ending.STOPPED:
                 break
             control.progress[0] -= 1

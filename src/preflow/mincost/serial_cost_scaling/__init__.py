@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidInputError
 from ...graph.standard_form import StandardForm
+from ...solving.options import NoOptions
 from ...solving.run import Control
 from ...stats import PHASES
 from .. import serial_capacity_scaling
@@ -40,7 +41,6 @@ from ..infeasible import excesses
 from ..price_refinement import REFINED, Refinement, new_refinement, refine_prices
 from ..price_update import FAR, Ranks, new_ranks
 from ..residual import Residual, build_residual, flow_from, flow_in_place
-from ..serial_capacity_scaling import CapacityScalingOptions
 from ..solution import Ending, FlowState
 from .arc_fixing import fix_arcs, release_arcs
 from .refine import BLOCKED, COMPLETE, MOST, Work, fill_short_arcs, refine
@@ -234,14 +234,14 @@ class CostScaling:
         # Send what still can be sent, at any cost.
         free = self.form._replace(cost=np.zeros_like(self.form.cost))
         state = state._replace(potential=np.zeros_like(state.potential))
-        return serial_capacity_scaling.solve(free, state, CapacityScalingOptions(), self.control)
+        return serial_capacity_scaling.solve(free, state, NoOptions(), self.control)
 
     def finish(self) -> FlowState:
         """Return an optimal state, by shortest paths."""
         state = self.end(self.work.potential >> self.shift, "stopped")
         if self.control.stopped:
             return state
-        return serial_capacity_scaling.solve(self.form, state, CapacityScalingOptions(), self.control)
+        return serial_capacity_scaling.solve(self.form, state, NoOptions(), self.control)
 
 
 def solve(

@@ -27,8 +27,6 @@ are two copies because a kernel of the compiled library cannot take a function a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...arrays import Array, Indices
@@ -39,6 +37,7 @@ from ...kernels.kernel import kernel
 from ...parallel.delays import delay
 from ...parallel.rounds import append_item, should_stop, start_round, take_items
 from ...parallel.thread_pool import run_solver
+from ...solving.options import NoOptions
 from ...solving.run import Control
 from ...stats import ARC_SCANS
 from .disjoint_searches import (
@@ -52,11 +51,6 @@ from .disjoint_searches import (
     make_disjoint,
     numbers_before,
 )
-
-
-@dataclass(frozen=True)
-class DisjointBfsOptions:
-    """Disjoint breadth-first search has no options."""
 
 
 @kernel
@@ -158,7 +152,7 @@ def run_phases(
     return go_on
 
 
-def solve(graph: BipartiteGraph, matching: Matching, options: DisjointBfsOptions, control: Control) -> bool:
+def solve(graph: BipartiteGraph, matching: Matching, options: NoOptions, control: Control) -> bool:
     """Make a matching maximum, in place, on all threads; return False where the solve was asked to stop.
 
     O(n m) work. Memory of two indices a row and two a column, and of an index for each row of the largest

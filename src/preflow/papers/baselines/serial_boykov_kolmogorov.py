@@ -6,24 +6,15 @@ no work limit: this is the method of the paper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...forests.boykov_kolmogorov import SINK, grow, make_trees, plant
 from ...graph.integer_grid import IntegerGrid
 from ...gridcut.pixel_major import deficits_reach, grid_solution, grid_state, interior
 from ...gridcut.solution import GridFlow, GridSolution
-from ...solving.options import UNLIMITED
+from ...solving.options import UNLIMITED, NoOptions
 from ...solving.run import Control
 
 
-@dataclass(frozen=True)
-class BoykovKolmogorovOptions:
-    """Options of the method of Boykov and Kolmogorov: none."""
-
-
-def solve(
-    grid: IntegerGrid, start: GridFlow | None, options: BoykovKolmogorovOptions, control: Control
-) -> GridSolution:
+def solve(grid: IntegerGrid, start: GridFlow | None, options: NoOptions, control: Control) -> GridSolution:
     """Find a minimum cut of a grid on one thread.
 
     O(pixels * arcs * value of the cut) time. Memory: for D neighbours D residual capacities and about 22

@@ -22,8 +22,6 @@ second stage returns excess to the source.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...arrays import Array, Indices
@@ -34,13 +32,9 @@ from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...kernels.relabel import lowest_neighbour
 from ...solving.monitor import Monitor
+from ...solving.options import NoOptions
 from ...solving.run import Control
 from ...stats import ARC_SCANS, PUSHES, RELABELS
-
-
-@dataclass(frozen=True)
-class GenericOptions:
-    """The generic method has no options."""
 
 
 @kernel
@@ -98,7 +92,7 @@ def first_stage(net: ResidualArrays, height: Indices, stack: Indices, monitor: M
             size += ONE
 
 
-def solve(net: ResidualArrays, options: GenericOptions, control: Control) -> Array:
+def solve(net: ResidualArrays, options: NoOptions, control: Control) -> Array:
     """Run the first stage in place and return exact heights; see the module's docstring."""
     n = len(net.excess)
     height = np.zeros(n, dtype=net.head.dtype)

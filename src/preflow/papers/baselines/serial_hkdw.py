@@ -22,8 +22,6 @@ The invariants are those of :mod:`preflow.bipartite.serial_hopcroft_karp` and :m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...bipartite.match_arrays import Matching, list_free_rows
@@ -33,14 +31,10 @@ from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
+from ...solving.options import NoOptions
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .serial_pothen_fan import Search, augment_from, closed, make_search, restart_stamps
-
-
-@dataclass(frozen=True)
-class HkdwOptions:
-    """HKDW has no options."""
 
 
 @kernel
@@ -92,7 +86,7 @@ def run_phases(
     return True
 
 
-def solve(graph: BipartiteGraph, matching: Matching, options: HkdwOptions, control: Control) -> bool:
+def solve(graph: BipartiteGraph, matching: Matching, options: NoOptions, control: Control) -> bool:
     """Make a matching maximum, in place; return False where the solve was asked to stop.
 
     O(m sqrt(n)) time, memory of six indices a row and three a column.
