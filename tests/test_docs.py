@@ -48,5 +48,10 @@ def test_rules_are_read_from_the_policy(problem: registry.Problem, monkeypatch: 
     assert chosen <= {method.name for method in problem.methods}
     lines = [line for page in PAGES for line in page.read_text("utf-8").splitlines()]
     shown = [line.split()[1:] for line in lines if line.split()[:1] == [problem.folder]]
-    constants = {name for names, _ in policy.constants() for name in names}
-    assert {name for names in shown for name in names} <= constants
+    groups = [names for names, _ in policy.constants()]
+    assert {name for names in shown for name in names} <= {name for group in groups for name in group}
+    with_value = {
+        name for group in groups for name in group if any(not names or {*names} & {*group} for names in shown)
+    }
+    compared = {name for rule in policy.rules() for name in re.findall(r"\b[A-Z][A-Z_]+\b", rule.condition)}
+    assert compared <= with_value, "no page has the values"

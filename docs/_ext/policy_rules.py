@@ -13,7 +13,7 @@ from typing import NamedTuple
 #: The texts that variables may have.
 Texts = dict[str, list[str]]
 #: The most characters of an expression that takes the place of its variable.
-SHORT = 70
+SHORT = 80
 
 
 class Rule(NamedTuple):

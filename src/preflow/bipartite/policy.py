@@ -29,8 +29,8 @@ EVEN = 0.5
 #: 0.036). Where more have, rows that cannot be matched make each phase of Hopcroft and Karp search
 #: everything: 3.7 s on a road-like graph of a million vertices, against 0.14 s of push-relabel.
 FEW_ENDS = 0.01
-#: Two or three threads pay from this number of edges: on a Xeon two took 0.8 to 1.05 of the time of one on
-#: graphs of 0.6 to 1.2 million edges, 0.9 to 1.2 on half of that. More threads pay from FEW_EDGES on: 4 and
+#: Two or three threads pay from the first number of edges on, more from the second: on a Xeon two took 0.8 to
+#: 1.05 of the time of one on graphs of 0.6 to 1.2 million edges, 0.9 to 1.2 on half of that; 4 and
 #: 16 took 0.54 to 1.28 and 0.38 to 1.15 of the time of one on graphs of 80,000 to 200,000 edges, and up to
 #: 1.5 and 1.6 on fewer.
 MANY_EDGES, FEW_EDGES = 700_000, 80_000

@@ -54,10 +54,9 @@ KOLMOGOROV_SHARE = 8.0
 #: 1.2 on rlg-wide 16384x64. On energies on a plane it is not: 1.14 of the time of serial-incremental-bfs on a
 #: 1000x1000 grid with two threads, 0.68 with four.
 MANY_ARCS = 1_000_000
-#: From this many arcs on, it is faster on MANY_THREADS: with four threads of a Xeon it took 0.5 to 0.9 of the
+#: From this many arcs and threads on, it is faster: with four threads of a Xeon it took 0.5 to 0.9 of the
 #: time on networks with 150,000 arcs and more, with sixteen 0.2 to 0.7.
-ARCS_FOR_MANY_THREADS = 100_000
-MANY_THREADS = 4
+ARCS_FOR_MANY_THREADS, MANY_THREADS = 100_000, 4
 #: The same with hubs. What Dinic's algorithm leaves of smaller networks takes one thread less time than 16
 #: need to begin: 3.2 and 5.6 to 8.0 ms on an RMAT graph of 0.23 million arcs. With 0.48 million, 16 threads
 #: take as long to solve and build faster: 24 and 36 ms in all.
