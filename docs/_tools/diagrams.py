@@ -258,10 +258,10 @@ def layers() -> Any:
 #: The steps of a call: for each column its title, and file and work of each step.
 STEPS = {
     "the calling thread": (
-        ("solving/call.py", "check method, device, threads,\ntime_limit, options"),
+        ("api.py, solving/call.py", "check method, device, threads,\ntime_limit, options"),
         ("graph/", "check and convert the input,\nonce and only here"),
         ("policy.py", 'choose the method, if it is "auto"'),
-        ("solving/run.py", "start a thread that solves; watch\nfor Ctrl-C and the time limit"),
+        ("solving/run.py", "start a thread unless the solve is\nquick; watch Ctrl-C, time limit"),
     ),
     "the thread that solves": (
         ("a solver", "own the state arrays, call kernels;\nno vertex is looked at in Python"),

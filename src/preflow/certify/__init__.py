@@ -1,1 +1,1 @@
-"""Proofs of optimality, linear in time and independent of every solver."""
+"""Proofs of optimality, mostly linear in time and independent of every solver."""
