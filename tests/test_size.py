@@ -37,7 +37,7 @@ LINES = {
     "integrations": 2530,
     "io": 3060,  # binary files are told from text, with what reads them
     "kernels": 3076,
-    "maxflow": 11527,  # families and files in its record
+    "maxflow": 11528,  # methods of batches import NoOptions
     "mincost": 5350,  # the same; arrays of a residual network have types
     "network": 312,
     "papers": 7137,

@@ -44,6 +44,7 @@ from ...arrays import AnyArray
 from ...cuda.runtime import Device
 from ...cuda.structs import I64, U8, U64, ConstF64, ConstI64, ConstU32, Signed
 from ...errors import DeviceMemoryError
+from ...solving.options import NoOptions  # noqa: F401  (methods.py names it)
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
 from . import multicore_augmenting_paths

@@ -61,6 +61,7 @@ from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...kernels.private import private, private_memory
 from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
+from ...solving.options import NoOptions  # noqa: F401  (methods.py names it)
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 from .arrays import (
