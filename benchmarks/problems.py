@@ -1,4 +1,4 @@
-"""The problems that are measured. A new problem is a new entry of PROBLEMS."""
+"""The problems that are measured: all that the registry has. A new one needs an entry in DOORS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from preflow.gridcut.api import grid_cut
 from preflow.maxflow.api import max_flow
 from preflow.maxflow.result import MaxFlowResult
 from preflow.mincost.api import min_cost_flow
-from preflow.registry import methods
+from preflow.registry import FUNCTIONS, methods
 from preflow.solving.dispatch import check_method, check_placement, find_method
 from preflow.transportation.api import transport
 
@@ -112,14 +112,20 @@ def _call(problem: str, name: str, settings: SolverSettings) -> Call:
 
 
 class Door(NamedTuple):
-    """How contestants call the public function of a problem.
+    """How the public function of a problem is measured.
 
     Attributes
     ----------
-    module : str
-        The module that has the function.
     solve : function
         Calls it with an instance and the keyword arguments that all problems share.
+    score_text : str
+        A description for readers of the phase that is compared.
+    peers : tuple of Contestant
+    suites : mapping of str to Suite
+    score : str
+        The phase that is compared, see :class:`~benchmarks.problem.Problem`.
+    prepare : function
+        Returns what `solve` takes of an instance.
     value : function
         Returns the value of a result, as the reference of the instance states it.
     is_quick : function
@@ -127,8 +133,12 @@ class Door(NamedTuple):
         unlike the small solves of most users.
     """
 
-    module: str
     solve: Callable[..., Any]
+    score_text: str
+    peers: tuple[Contestant, ...]
+    suites: Mapping[str, Suite]
+    score: str = TOTAL
+    prepare: Callable[[Any], Any] = lambda instance: instance
     value: Callable[[Any, Any], Any] = lambda instance, result: result.value
     is_quick: Callable[[Any], bool] = lambda instance: False
 
@@ -151,63 +161,76 @@ def flow_of_every_arc(instance: FlowInstance, **call: Any) -> MaxFlowResult:
     return result
 
 
-DOORS: Mapping[str, Door] = MappingProxyType(
-    {
-        "max_flow": Door(
-            "preflow.maxflow.api",
-            flow_of_every_arc,
+DOORS = {
+    "max_flow": Door(
+        flow_of_every_arc,
+        "build + solve + flow",
+        flow_peers(recover_flow=True),
+        FLOW_SUITES,
+    ),
+    "min_cut": Door(
+        lambda instance, **call: min_cut(network_of(instance), instance.source, instance.sink, **call),
+        "solve only",
+        flow_peers(recover_flow=False),
+        FLOW_SUITES,
+        score="solve",
+    ),
+    "grid_cut": Door(
+        lambda instance, **call: grid_cut(
+            instance.source, instance.sink, instance.neighbor, connectivity=instance.half, **call
         ),
-        "min_cut": Door(
-            "preflow.maxflow.api",
-            lambda instance, **call: min_cut(network_of(instance), instance.source, instance.sink, **call),
+        "arrays in, labels out",
+        GRID_PEERS,
+        GRID_SUITES,
+    ),
+    "bipartite_matching": Door(
+        bipartite_matching,
+        "matrix in, matching out",
+        MATCHING_PEERS,
+        MATCHING_SUITES,
+        prepare=lambda instance: instance.matrix(),
+        value=lambda matrix, result: result.cardinality,
+        is_quick=lambda matrix: matrix.nnz <= QUICK_EDGES,
+    ),
+    "matching": Door(
+        lambda instance, **call: matching(
+            instance.graph(), maximize=not instance.perfect, perfect=instance.perfect, **call
         ),
-        "grid_cut": Door(
-            "preflow.gridcut.api",
-            lambda instance, **call: grid_cut(
-                instance.source, instance.sink, instance.neighbor, connectivity=instance.half, **call
-            ),
-        ),
-        "bipartite_matching": Door(
-            "preflow.bipartite.api",
-            bipartite_matching,
-            lambda matrix, result: result.cardinality,
-            lambda matrix: matrix.nnz <= QUICK_EDGES,
-        ),
-        "matching": Door(
-            "preflow.general_matching.api",
-            lambda instance, **call: matching(
-                instance.graph(), maximize=not instance.perfect, perfect=instance.perfect, **call
-            ),
-            lambda instance, result: result.weight,
-            lambda instance: len(instance.tail) <= QUICK_GENERAL_EDGES,
-        ),
-        "linear_assignment": Door(
-            "preflow.assignment.api",
-            lambda instance, **call: linear_assignment(instance.costs, **call),
-            lambda instance, result: instance.total(result.column),
-            lambda instance: instance.sizes["pairs"] <= FEW_PAIRS,
-        ),
-        "min_cost_flow": Door(
-            "preflow.mincost.api",
-            lambda instance, **call: min_cost_flow(instance.network(), **call),
-            lambda instance, result: result.cost,
-        ),
-        "transport": Door(
-            "preflow.transportation.api",
-            lambda instance, **call: transport(instance.cost, instance.a, instance.b, **call),
-            lambda instance, result: instance.total(result.row, result.column, result.mass),
-            lambda instance: instance.sizes["pairs"] <= FEW_PAIRS,
-        ),
-    }
-)
+        "arrays in, matching out",
+        GENERAL_PEERS,
+        GENERAL_SUITES,
+        value=lambda instance, result: result.weight,
+        is_quick=lambda instance: len(instance.tail) <= QUICK_GENERAL_EDGES,
+    ),
+    "linear_assignment": Door(
+        lambda instance, **call: linear_assignment(instance.costs, **call),
+        "costs in, assignment out",
+        ASSIGNMENT_PEERS,
+        ASSIGNMENT_SUITES,
+        value=lambda instance, result: instance.total(result.column),
+        is_quick=lambda instance: instance.sizes["pairs"] <= FEW_PAIRS,
+    ),
+    "min_cost_flow": Door(
+        lambda instance, **call: min_cost_flow(instance.network(), **call),
+        "arrays in, flow out",
+        MIN_COST_PEERS,
+        MIN_COST_SUITES,
+        value=lambda instance, result: result.cost,
+    ),
+    "transport": Door(
+        lambda instance, **call: transport(instance.cost, instance.a, instance.b, **call),
+        "costs and masses in, plan out",
+        TRANSPORT_PEERS,
+        TRANSPORT_SUITES,
+        value=lambda instance, result: instance.total(result.row, result.column, result.mass),
+        is_quick=lambda instance: instance.sizes["pairs"] <= FEW_PAIRS,
+    ),
+}
 
 
 def _contestant(problem: str, name: str, settings: SolverSettings) -> Contestant:
     """Return the contestant that calls the public function of a problem as its name says."""
     door, call = DOORS[problem], _call(problem, name, settings)
-
-    def prepare(instance: Any) -> Any:
-        return instance.matrix() if problem == "bipartite_matching" else instance
 
     def run(prepared: Any) -> Outcome:
         time_limit = None if door.is_quick(prepared) else settings.stop_after
@@ -226,76 +249,17 @@ def _contestant(problem: str, name: str, settings: SolverSettings) -> Contestant
             seconds = {**phases, "other": sum(seconds.values()), SEARCH: search}
         return Outcome(door.value(prepared, result), seconds, detail)
 
-    return Contestant(f"preflow:{name}", door.module, "preflow", run, prepare, device=call.device)
+    module = f"preflow.{FUNCTIONS[problem].functions[problem]}"
+    return Contestant(f"preflow:{name}", module, "preflow", run, door.prepare, device=call.device)
 
 
 #: The problems by the name of their public function.
 PROBLEMS: Mapping[str, Problem] = MappingProxyType(
     {
-        "max_flow": Problem(
-            "max_flow",
-            TOTAL,
-            "build + solve + flow",
-            partial(_contestant, "max_flow"),
-            flow_peers(recover_flow=True),
-            dict(FLOW_SUITES),
-        ),
-        "min_cut": Problem(
-            "min_cut",
-            "solve",
-            "solve only",
-            partial(_contestant, "min_cut"),
-            flow_peers(recover_flow=False),
-            dict(FLOW_SUITES),
-        ),
-        "grid_cut": Problem(
-            "grid_cut",
-            TOTAL,
-            "arrays in, labels out",
-            partial(_contestant, "grid_cut"),
-            GRID_PEERS,
-            dict(GRID_SUITES),
-        ),
-        "bipartite_matching": Problem(
-            "bipartite_matching",
-            TOTAL,
-            "matrix in, matching out",
-            partial(_contestant, "bipartite_matching"),
-            MATCHING_PEERS,
-            dict(MATCHING_SUITES),
-        ),
-        "matching": Problem(
-            "matching",
-            TOTAL,
-            "arrays in, matching out",
-            partial(_contestant, "matching"),
-            GENERAL_PEERS,
-            dict(GENERAL_SUITES),
-        ),
-        "linear_assignment": Problem(
-            "linear_assignment",
-            TOTAL,
-            "costs in, assignment out",
-            partial(_contestant, "linear_assignment"),
-            ASSIGNMENT_PEERS,
-            dict(ASSIGNMENT_SUITES),
-        ),
-        "min_cost_flow": Problem(
-            "min_cost_flow",
-            TOTAL,
-            "arrays in, flow out",
-            partial(_contestant, "min_cost_flow"),
-            MIN_COST_PEERS,
-            dict(MIN_COST_SUITES),
-        ),
-        "transport": Problem(
-            "transport",
-            TOTAL,
-            "costs and masses in, plan out",
-            partial(_contestant, "transport"),
-            TRANSPORT_PEERS,
-            dict(TRANSPORT_SUITES),
-        ),
+        name: Problem(
+            name, door.score, door.score_text, partial(_contestant, name), door.peers, dict(door.suites)
+        )
+        for name, door in ((name, DOORS[name]) for name in FUNCTIONS)
     }
 )
 
