@@ -45,6 +45,7 @@ from preflow.maxflow.levels import active_excess
 from preflow.papers.lupinska import cuda_hybrid as grid_hybrid
 from preflow.papers.wu_he_hong import cuda_hybrid
 from preflow.papers.wu_he_hong.cuda_coloring import edge_coloring
+from preflow.registry import PROBLEMS
 from preflow.steps import as_grid
 from preflow.steps.contract import arcs_of, without_cycles
 from preflow.transportation.cuda_transport.spanning_tree import spanning_tree
@@ -173,7 +174,7 @@ def contracted(capacities: str, both: bool) -> None:
         without_cycles(arcs_of(network), flow, network.num_vertices)
 
 
-def flows() -> Iterator[Call]:
+def maxflow() -> Iterator[Call]:
     """Yield calls of max_flow and min_cut."""
     for capacities, both, arcs in product(CAPACITIES, (False, True), (1, 150_000)):
         network = random_network(12, 40, capacities, both)
@@ -274,7 +275,7 @@ def cut_and_cut_again(source: NDArray[Any], sink: Any, neighbor: Any, **named: A
     verified(preflow.grid_cut, changed, sink, neighbor, **named, warm_start=first)
 
 
-def grids() -> Iterator[Call]:
+def gridcut() -> Iterator[Call]:
     """Yield calls of grid_cut."""
     neighbours = {(30,): (2,), (6, 7): (4, 8), (4, 3, 5): (6, 26), (2, 3, 2, 3): (8,)}
     factors = {"int32": 1, "int64": 2**33, "float": 0.37}
@@ -321,7 +322,7 @@ def random_graph(n: int, m: int, edges: int) -> Any:
     return sp.csr_array((np.ones(edges), ends), shape=(n, m))
 
 
-def matchings() -> Iterator[Call]:
+def bipartite() -> Iterator[Call]:
     """Yield calls of bipartite_matching and of its relatives."""
     diagonals = [np.ones(24), np.ones(24), np.ones(20), np.ones(20)]
     hub = np.concatenate([np.zeros(400, dtype=int), rng.integers(0, 300, 400)]), rng.integers(0, 500, 800)
@@ -357,7 +358,7 @@ def matchings() -> Iterator[Call]:
     yield "zero_free_diagonal", partial(preflow.zero_free_diagonal, sp.eye_array(5).tocsr())
 
 
-def general_matchings() -> Iterator[Call]:
+def general_matching() -> Iterator[Call]:
     """Yield calls of matching with every method and kind of input."""
     ends = rng.integers(0, 40, (2, 120))
     weights = {"none": None, "int": rng.integers(-5, 50, 120), "float": rng.normal(size=120)}
@@ -402,7 +403,7 @@ def sparse_costs(n: int, factor: float) -> Any:
     return sp.csr_array((cost[first], (row[first], column[first])), shape=(n, n))
 
 
-def assignments() -> Iterator[Call]:
+def assignment() -> Iterator[Call]:
     """Yield calls of linear_assignment."""
     costs: dict[str, Any] = {}
     for n, m in ((4, 12), (12, 12), (12, 15), (15, 12), (70, 70)):
@@ -449,7 +450,7 @@ def assignments() -> Iterator[Call]:
 # --- minimum-cost flow -----------------------------------------------------------------------------------
 
 
-def min_cost_flows() -> Iterator[Call]:
+def mincost() -> Iterator[Call]:
     """Yield calls of min_cost_flow."""
     for n, m in ((6, 20), (200, 1500)):
         tail, head = rng.integers(0, n, (2, m))
@@ -492,7 +493,7 @@ def min_cost_flows() -> Iterator[Call]:
 # --- transport ---------------------------------------------------------------------------------------
 
 
-def transports() -> Iterator[Call]:
+def transportation() -> Iterator[Call]:
     """Yield calls of transport."""
     for n, m in ((5, 4), (90, 80)):
         a = rng.integers(1, 50, n)
@@ -616,16 +617,11 @@ def commands() -> Iterator[Call]:
             yield line, partial(run_command, line.split())
 
 
-PARTS = {
-    "max_flow": flows,
+#: The calls of a problem are the function with the name of its folder.
+PARTS: dict[str, Callable[[], Iterator[Call]]] = {
+    **{problem.name: globals()[problem.folder] for problem in PROBLEMS},
     "batches": batches,
     "connectivity": connectivity,
-    "grid_cut": grids,
-    "bipartite_matching": matchings,
-    "matching": general_matchings,
-    "linear_assignment": assignments,
-    "min_cost_flow": min_cost_flows,
-    "transport": transports,
     "vision": pictures,
     "regions": by_regions,
     "commands": commands,

@@ -14,7 +14,9 @@ import preflow
 from preflow.comparison import Comparison, Measured
 from preflow.errors import InfeasibleError, InvalidInputError
 from preflow.papers.baselines import serial_generic
+from preflow.registry import FUNCTIONS
 from preflow.solving import outside
+from tests.support.problems import SAMPLES
 
 pytestmark = pytest.mark.fast
 
@@ -23,17 +25,14 @@ NETWORK = preflow.FlowNetwork.from_arrays(*ARCS)
 COSTS = preflow.CostNetwork.from_arrays([0, 0, 1], [1, 2, 2], capacity=4, cost=[1, 5, 2], supply=[6, 0, -6])
 EVERY: list[tuple[Any, ...]] = [
     (NETWORK, 0, 3),
-    ("min_cut", ARCS, 0, 3),
+    *((name, *SAMPLES[problem.name].arguments) for name, problem in FUNCTIONS.items()),
     (preflow.MaxFlowProblem(NETWORK, 0, 3),),
     (preflow.GridNetwork.from_arrays([[3, 0]], [[0, 2]], 4),),
-    ("grid_cut", [[3, 0]], [[0, 2]], 4),
     (preflow.BipartiteGraph.from_arrays([0, 0, 1], [0, 1, 1]),),
     (preflow.UndirectedGraph.from_arrays([0, 1], [1, 2], [3, 4]),),
     ("matching", [("a", "b"), ("b", "c")]),
-    ("linear_assignment", [[4, 1], [2, 0]]),
     (preflow.PointCosts([[0.0, 1.0]], [[2.0, 1.0]]),),
     (COSTS,),
-    ("transport", [[4, 1], [2, 3]], [3, 5], [4, 4]),
 ]
 
 
