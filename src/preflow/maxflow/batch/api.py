@@ -23,6 +23,7 @@ from ...graph.solved_capacities import BITS_OF_SUM
 from ...progress import Reporter
 from ...solving.call import Call, Request
 from ...solving.dispatch import Choice
+from ...solving.options import NoOptions
 from ...solving.timing import timed
 from ...stats import SolveStats
 from ..api import FlowCall
@@ -232,7 +233,7 @@ class BatchCall(Call[FlowNetworkBatch]):
             sink=sink,
             method=method,
             reason=choice.reason,
-            options=method.make_options(None),
+            options=NoOptions(),
             threads=max(1, min(request.most_threads, len(batch), batch.num_arcs // ARCS_A_THREAD)),
         )
 
