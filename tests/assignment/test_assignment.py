@@ -19,7 +19,7 @@ from scipy.optimize import linear_sum_assignment
 
 import preflow
 from benchmarks.instances.traps import dear_chain
-from preflow.assignment import augmenting_paths, serial_shortest_path
+from preflow.assignment import serial_shortest_path
 from preflow.assignment.api.call import AssignmentCall
 from preflow.assignment.api.float_proof import solve_proved
 from preflow.assignment.problem import METHODS
@@ -35,6 +35,7 @@ from preflow.solving.call import Request
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 from preflow.stats import AUGMENTATIONS
+from tests.invariants.augmenting_paths import check_invariants as check_augmenting_paths
 from tests.support.oracles import cheapest_assignments, exact_costs
 from tests.support.tensors import Tensor
 
@@ -486,7 +487,7 @@ def test_shortest_paths_keep_their_invariants(
         ending, _, _ = serial_shortest_path.solve_matrix(values.reshape(-1), start, control.monitor())
         assert ending == SOLVED
         rounding = 0.0 if kind == "integer" else 1e-12
-        augmenting_paths.check_invariants(values, start.state, rounding)
+        check_augmenting_paths(values, start.state, rounding)
     assert control.counts[AUGMENTATIONS] > 0
 
 

@@ -9,19 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from preflow.assignment import multicore_auction as auction
-from preflow.assignment.lockfree_scaling import (
-    Arcs,
-    Flow,
-    check_invariants,
-    fixing_threshold,
-    make_flow,
-    reduced_costs,
-)
+from preflow.assignment.lockfree_scaling import Arcs, Flow, fixing_threshold, make_flow, reduced_costs
 from preflow.assignment.search_state import Lists, State, make_state
 from preflow.kernels import atomics
 from preflow.papers.lupinska import multicore_lockfree as lockfree
 from preflow.parallel import inboxes
 from preflow.solving.run import COUNTER_ROW
+from tests.invariants.lockfree_scaling import check_invariants
+from tests.invariants.multicore_auction import check_invariants as check_multicore_auction
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -189,7 +184,7 @@ class Sale(NamedTuple):
 
 def check_sale(costs: Costs, epsilon: float, shared: Sale, results: list[None]) -> None:
     """Every row has a column that is within epsilon of the best for it, by the prices bid."""
-    auction.check_invariants(np.array(costs), shared.auction, epsilon)
+    check_multicore_auction(np.array(costs), shared.auction, epsilon)
 
 
 def sale(costs: Costs, epsilon: float, num_threads: int = 2) -> Outcome:

@@ -33,6 +33,7 @@ from preflow.parallel.delays import make_delays
 from preflow.solving import call
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
+from tests.invariants.lockfree_scaling import check_invariants as check_lockfree_scaling
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
 
 pytestmark = pytest.mark.jit
@@ -267,7 +268,7 @@ def test_every_refine_ends_epsilon_optimal(
             step = refine.__closure__[refine.__code__.co_freevars.index("until_meeting")].cell_contents
             cells = dict(zip(step.__code__.co_freevars, step.__closure__, strict=True))
             arcs, flow = cells["arcs"].cell_contents, cells["flow"].cell_contents
-            lockfree_scaling.check_invariants(arcs, flow, epsilon)
+            check_lockfree_scaling(arcs, flow, epsilon)
             seen.append(int(arcs.size.sum()))
             return done
 

@@ -25,6 +25,8 @@ from preflow.graph.costs import SparseCosts
 from preflow.io.costs import read_costs
 from preflow.solving.run import Control
 from tests.assignment.test_assignment import OR_LIBRARY, check_violation, random_costs
+from tests.invariants.assignment_push_relabel import check_invariants as check_assignment_push_relabel
+from tests.invariants.bidding import check_invariants as check_bidding
 from tests.support.oracles import cheapest_assignments
 
 METHOD = "serial-cost-scaling"
@@ -138,14 +140,14 @@ def test_every_refine_ends_epsilon_optimal(
         ending, bids = by_bids(flat, lists, state, work, prices, *rest)
         if ending == SOLVED:
             seen.append(prices.epsilon)
-            bidding.check_invariants(flat.reshape(shape), work, prices, rounding)
+            check_bidding(flat.reshape(shape), work, prices, rounding)
         return ending, bids
 
     def check_arcs(network: Any, step: Any, *rest: Any) -> Any:
         ending, relabels = by_arcs(network, step, *rest)
         if ending == SOLVED:
             seen.append(step.delta)
-            push_relabel.check_invariants(network, step, rounding)
+            check_assignment_push_relabel(network, step, rounding)
         return ending, relabels
 
     monkeypatch.setattr(bidding, "refine", check_bids)

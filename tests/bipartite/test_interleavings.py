@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from preflow.bipartite import multicore_multi_source_bfs as multi_source_bfs
 from preflow.bipartite import multicore_push_relabel as push_relabel
-from preflow.bipartite import packed_columns, packed_search, serial_push_relabel
+from preflow.bipartite import packed_columns, packed_search
 from preflow.bipartite.initial import cheap as initial_cheap
 from preflow.bipartite.match_arrays import Matching
 from preflow.bipartite.multicore_push_relabel import labels, last_rows, pushes
@@ -29,6 +29,7 @@ from preflow.parallel import rounds, worklist
 from preflow.parallel.rounds import Round, Rounds
 from preflow.parallel.transpose import make_transposing
 from preflow.solving.run import COUNTER_ROW, Control
+from tests.invariants.matching_push_relabel import check_labels as check_valid_labels
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -184,7 +185,7 @@ def check_labels(shared: Solve) -> None:
     rows, labels = words & packed_columns.NOBODY, words >> packed_columns.HALF
     matched = rows[rows != FREE].tolist()
     assert len(matched) == len(set(matched)), "a row has two columns"
-    serial_push_relabel.check_labels(shared.rows, rows, labels)
+    check_valid_labels(shared.rows, rows, labels)
 
 
 def push(case: Case, relabels: bool = False, gap: bool = False, threads: int = 2) -> Outcome:

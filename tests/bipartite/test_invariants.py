@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 from preflow.bipartite import serial_hopcroft_karp as hopcroft_karp
-from preflow.bipartite.match_arrays import check_sides, empty_matching
+from preflow.bipartite.match_arrays import empty_matching
 from preflow.graph.bipartite import BipartiteGraph
 from preflow.papers.baselines import serial_pothen_fan as pothen_fan
 from preflow.solving.run import Control
+from tests.invariants.match_arrays import check_sides
+from tests.invariants.serial_hopcroft_karp import check_invariants as check_serial_hopcroft_karp
+from tests.invariants.serial_pothen_fan import check_invariants as check_serial_pothen_fan
 from tests.support.exploration import Cases, Mutants, Runner, edit, exploration_tests, serve
 from tests.support.scheduler import Outcome, Violation
 
@@ -61,7 +64,7 @@ def layers() -> Outcome:
         lengths = [0]
 
         def checked(rows: Any, matching: Any, layers: Any, size: Any, length: Any) -> Any:
-            hopcroft_karp.check_invariants(rows, matching, layers)
+            check_serial_hopcroft_karp(rows, matching, layers)
             assert length > lengths[-1], "paths did not get longer"
             lengths.append(int(length))
             return augment_all(rows, matching, layers, size, length)
@@ -77,7 +80,7 @@ def searches() -> Outcome:
     def check(graph: BipartiteGraph, augment_from: Any) -> Any:
         def checked(rows: Any, matching: Any, search: Any, *more: Any) -> Any:
             found = augment_from(rows, matching, search, *more)
-            pothen_fan.check_invariants(rows, matching, search)
+            check_serial_pothen_fan(rows, matching, search)
             return found
 
         return checked

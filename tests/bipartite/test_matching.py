@@ -45,6 +45,7 @@ from preflow.io.matrix_market import read_matrix_market, write_matrix_market
 from preflow.progress import ProgressReport
 from preflow.solving import run
 from preflow.solving.run import Control
+from tests.invariants.matching_push_relabel import check_invariants as check_matching_push_relabel
 from tests.support.oracles import largest_matching
 from tests.support.processes import obey_ctrl_c
 from tests.support.strategies import SmallGraph, small_graphs
@@ -168,7 +169,7 @@ def test_push_relabel_keeps_its_invariants(options: dict[str, Any], monkeypatch:
 
     def checked(rows: Any, matching: Any, state: Any, *more: Any) -> Any:
         left = push_until(rows, matching, state, *more)
-        serial_push_relabel.check_invariants(rows, matching, state)
+        check_matching_push_relabel(rows, matching, state)
         phases.append(left)
         return left
 

@@ -29,9 +29,9 @@ from preflow.distributed.memory import MemoryExchange
 from preflow.distributed.partition import border_of, divide
 from preflow.distributed.sweeps import Progress, relabel, run_sweeps
 from preflow.errors import VerificationError
-from preflow.forests.incremental_search import check_invariants
 from preflow.gridcut import multicore_merging
 from preflow.solving.run import Control
+from tests.invariants.incremental_search import check_invariants
 
 NEIGHBOURHOODS: dict[int, tuple[Any, ...]] = {
     1: (2, [(1,), (3,)]),

@@ -17,6 +17,7 @@ from preflow.general_matching.serial_weighted_blossom.state import new_forest
 from preflow.graph.undirected import Neighbours
 from preflow.solving.run import Control
 from preflow.stats import ARC_SCANS
+from tests.invariants.weighted_blossom import check_invariants as check_weighted_blossom
 
 Edges = list[tuple[int, int, int]]
 
@@ -57,7 +58,7 @@ def test_invariants_hold_after_each_search(drawn: tuple[int, Edges], initial: In
     graph = neighbours(n, edges)
     forest = new_forest(n, len(edges))
     forest.outer[:n] = first_duals(graph, initial, forest.dual, Control())
-    blossom.check_invariants(forest, graph)
+    check_weighted_blossom(forest, graph)
     roots = np.flatnonzero((forest.dual > 0) & (forest.outer[:n] == NONE)).astype(np.uint32)
     budget = 1
     while len(roots):
@@ -66,7 +67,7 @@ def test_invariants_hold_after_each_search(drawn: tuple[int, Edges], initial: In
             for root in roots
             if run_searches(forest, graph, np.array([root]), np.uint64(budget), Control().monitor())
         ]
-        blossom.check_invariants(forest, graph)
+        check_weighted_blossom(forest, graph)
         roots, budget = np.array(kept, dtype=np.uint32), budget * 2
     mate = np.empty(n, dtype=np.uint32)
     match_vertices(forest, mate)

@@ -14,6 +14,7 @@ from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut.pixel_major import GridState, grid_state
 from preflow.solving.options import UNLIMITED
 from preflow.solving.run import Control
+from tests.invariants.boykov_kolmogorov import check_invariants as check_boykov_kolmogorov
 from tests.support.exploration import Cases, Mutants, Runner, edit, exploration_tests, serve
 from tests.support.scheduler import Outcome, Violation
 
@@ -28,16 +29,16 @@ def grow(shape: tuple[int, ...]) -> Outcome:
     augment, paths = bk.augment, [0]
 
     def augmented(state: GridState, trees: bk.Trees, v: Any, w: Any, *more: Any) -> None:
-        bk.check_invariants(state, trees, [int(v), int(w)])
+        check_boykov_kolmogorov(state, trees, [int(v), int(w)])
         augment(state, trees, v, w, *more)
         paths[0] += 1
 
     try:
         bk.plant(state, trees, Control().monitor())
-        bk.check_invariants(state, trees)
+        check_boykov_kolmogorov(state, trees)
         with np.errstate(over="ignore"), patch.object(bk, "augment", augmented):
             bk.grow(state, trees, UNLIMITED, Control().monitor())
-        bk.check_invariants(state, trees)
+        check_boykov_kolmogorov(state, trees)
     except AssertionError as error:
         raise Violation(str(error), []) from error
     return Outcome(paths[0], 1)

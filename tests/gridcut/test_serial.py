@@ -25,6 +25,7 @@ from preflow.gridcut.solution import initial_state
 from preflow.papers.baselines import serial_boykov_kolmogorov as bk
 from preflow.solving.options import UNLIMITED
 from preflow.solving.run import Control
+from tests.invariants.incremental_search import check_invariants as check_incremental_search
 from tests.support.oracles import edmonds_karp
 
 METHODS = ("serial-incremental-bfs", "serial-boykov-kolmogorov")
@@ -189,10 +190,10 @@ def test_forests_hold_between_levels(grid: SmallGrid) -> None:
     monitor = Control().monitor()
     source = True
     while forests.cursor[ibfs.LENGTH + ibfs.SINK] > 0:
-        ibfs.check_invariants(state, forests, int(first), int(last))
+        check_incremental_search(state, forests, int(first), int(last))
         ibfs.grow(state, forests, source, monitor)
         source = not source and bool(forests.cursor[ibfs.LENGTH + ibfs.SOURCE] > 0)
-    ibfs.check_invariants(state, forests, int(first), int(last))
+    check_incremental_search(state, forests, int(first), int(last))
     assert (forests.first_orphan == len(forests.label)).all()
     assert np.array_equal(forests.label[first:last] >= 0, oracle(grid.network)[1].ravel())
 
@@ -221,16 +222,16 @@ def test_parts_are_put_together(grid: SmallGrid, cut: float) -> None:
         part = ibfs.forests_of_part(forests, int(end - begin))
         ibfs.plant(state, part, begin, end)
         parts.append(ibfs.search_all(state, part, monitor))
-        ibfs.check_invariants(state, part, int(begin), int(end))
+        check_incremental_search(state, part, int(begin), int(end))
     residual += kept
     together = ibfs.forests_of_part(forests, int(last - first))
     for part in parts:
         ibfs.append_queues(together, part)
     for p in np.flatnonzero(crossing.any(axis=1) & (forests.label != 0)):
         ibfs.enqueue(together, np.uint64(p), ibfs.SOURCE if forests.label[p] > 0 else ibfs.SINK)
-    ibfs.check_invariants(state, together, int(first), int(last))
+    check_incremental_search(state, together, int(first), int(last))
     together = ibfs.search_all(state, together, monitor)
-    ibfs.check_invariants(state, together, int(first), int(last))
+    check_incremental_search(state, together, int(first), int(last))
     assert np.array_equal(forests.label[first:last] >= 0, oracle(grid.network)[1].ravel())
 
 

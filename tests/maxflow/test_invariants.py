@@ -19,9 +19,16 @@ from preflow.maxflow import serial_boykov_kolmogorov as solver
 from preflow.maxflow import serial_fifo as fifo
 from preflow.maxflow import serial_highest_label as highest
 from preflow.maxflow import serial_pseudoflow as pseudoflow
-from preflow.maxflow.invariants import check_exact, check_preflow
 from preflow.papers.cihan import multicore_discharge, multicore_fifo, multicore_highest_label_gap
 from preflow.solving.run import Control
+from tests.invariants.boykov_kolmogorov import check_invariants as check_boykov_kolmogorov
+from tests.invariants.incremental_search import check_invariants as check_incremental_search
+from tests.invariants.multicore_discharge import check_invariants as check_multicore_discharge
+from tests.invariants.multicore_paths import check_invariants as check_multicore_paths
+from tests.invariants.push_relabel import check_exact, check_preflow
+from tests.invariants.serial_fifo import check_invariants as check_serial_fifo
+from tests.invariants.serial_highest_label import check_invariants as check_serial_highest_label
+from tests.invariants.serial_pseudoflow import check_invariants as check_serial_pseudoflow
 from tests.support.exploration import Cases, Mutants, Runner, edit, exploration_tests, mutate, serve
 from tests.support.scheduler import Outcome, Violation
 
@@ -57,7 +64,7 @@ def serial_fifo(**named: Any) -> Outcome:
         def searched(*arguments: Any) -> Any:
             if states:
                 check_preflow(start, net)
-                fifo.check_invariants(net, states[-1], options.gap)
+                check_serial_fifo(net, states[-1], options.gap)
             return search(*arguments)
 
         def started(net: ResidualArrays, state: fifo.State, reached: Any) -> Any:
@@ -68,7 +75,7 @@ def serial_fifo(**named: Any) -> Outcome:
         def added_up(*arguments: Any) -> float:
             check_preflow(start, net)
             check_exact(net, states[-1].height)
-            fifo.check_invariants(net, states[-1], options.gap, int(waiting[-1]))
+            check_serial_fifo(net, states[-1], options.gap, int(waiting[-1]))
             return add_up(*arguments)
 
         with (
@@ -97,7 +104,7 @@ def serial_highest_label(**named: Any) -> Outcome:
         def searched(net: ResidualArrays, state: highest.State, *more: Any) -> Any:
             if len(states) > 1:
                 check_preflow(start, net)
-                highest.check_invariants(net, state, options.gap)
+                check_serial_highest_label(net, state, options.gap)
             found = search(net, state, *more)
             check_exact(net, state.height)
             return found
@@ -105,7 +112,7 @@ def serial_highest_label(**named: Any) -> Outcome:
         def added_up(*arguments: Any) -> float:
             states.append(states[-1])
             check_preflow(start, net)
-            highest.check_invariants(net, states[-1], options.gap)
+            check_serial_highest_label(net, states[-1], options.gap)
             return add_up(*arguments)
 
         with (
@@ -132,12 +139,12 @@ def discharge(method: Any, options: Any) -> Outcome:
             begin_phase(net, state, *more)
             check_preflow(start, net)
             check_exact(net, state.height)
-            module.check_invariants(net, state)
+            check_multicore_discharge(net, state)
 
         def worked(net: ResidualArrays, state: module.State, *more: Any) -> None:
             work(net, state, *more)
             check_preflow(start, net)
-            module.check_invariants(net, state)
+            check_multicore_discharge(net, state)
             phases.append(state)
 
         with patch.object(module, "start_phase", started), patch.object(module, "work_until_relabel", worked):
@@ -159,13 +166,13 @@ def paths(length: int) -> Outcome:
         def started(net: ResidualArrays, state: module.State, *more: Any) -> Any:
             lists, greatest_seen = begin_phase(net, state, *more)
             check_preflow(start, net)
-            module.check_invariants(net, state, [lists])
+            check_multicore_paths(net, state, [lists])
             return lists, greatest_seen
 
         def worked(net: ResidualArrays, state: module.State, *more: Any) -> Any:
             greatest_seen = run(net, state, *more)
             check_preflow(start, net)
-            module.check_invariants(net, state)
+            check_multicore_paths(net, state)
             phases.append(state)
             return greatest_seen
 
@@ -191,7 +198,7 @@ def trees(**named: Any) -> Outcome:
         def searched(net: ResidualArrays, forest: pseudoflow.Forest, *more: Any) -> Any:
             searches.append(more[0])
             check_preflow(start, net)
-            pseudoflow.check_invariants(net, forest)
+            check_serial_pseudoflow(net, forest)
             return search(net, forest, *more)
 
         def cut_off(net: ResidualArrays, forest: pseudoflow.Forest, monitor: Any) -> None:
@@ -217,10 +224,10 @@ def incremental() -> Outcome:
         grow = ibfs.grow
 
         def grown(net: ResidualArrays, forests: ibfs.Forests, *more: Any) -> Any:
-            ibfs.check_invariants(net, forests, 0, len(net.excess))
+            check_incremental_search(net, forests, 0, len(net.excess))
             flow = grow(net, forests, *more)
             check_preflow(start, net)
-            ibfs.check_invariants(net, forests, 0, len(net.excess))
+            check_incremental_search(net, forests, 0, len(net.excess))
             levels.append(more[0])
             return flow
 
@@ -243,10 +250,10 @@ def two_trees() -> Outcome:
 
         def augmented(net: ResidualArrays, trees: bk.Trees, v: Any, w: Any, arc: Any, monitor: Any) -> None:
             ends = [int(v), int(w)]
-            bk.check_invariants(net, trees, ends)
+            check_boykov_kolmogorov(net, trees, ends)
             augment(net, trees, v, w, arc, monitor)
             check_preflow(start, net)
-            bk.check_invariants(net, trees, ends)
+            check_boykov_kolmogorov(net, trees, ends)
             paths.append(arc)
 
         with patch.object(bk, "augment", augmented), patch.object(bk, "LAST_TIME", min(last, np.uint64(5))):

@@ -21,6 +21,7 @@ from preflow.parallel import search as searching
 from preflow.parallel.queues import make_queues
 from preflow.solving.monitor import Monitor
 from preflow.solving.options import UNLIMITED
+from tests.invariants.multicore_paths import check_invariants as check_multicore_paths
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -147,7 +148,7 @@ def phase(
         for thread in range(num_threads):
             forgotten = population[thread, int(results[thread]) + 1 : n + 1]
             assert not forgotten.any(), "the next phase starts with wrong counts"
-        multicore_paths.check_invariants(net, state)
+        check_multicore_paths(net, state)
         kept = min(2 if climb else n + 1, *state.exact_below[::PADDING])
         for v, (before, after) in enumerate(zip(exact, distances(net), strict=True)):
             assert before == after == height[v] or min(before, after, height[v]) >= kept, f"height of {v}"

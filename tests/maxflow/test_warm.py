@@ -19,8 +19,8 @@ from preflow import generators
 from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
 from preflow.graph.residual import build_residual
 from preflow.maxflow import policy, warm
-from preflow.maxflow.warm.search_trees import check_invariants
 from preflow.solving.run import Control
+from tests.invariants.warm_search_trees import check_invariants
 
 #: Threads that wait for each other in every solve lose their turns to a test beside them.
 METHODS = [

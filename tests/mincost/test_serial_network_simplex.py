@@ -12,7 +12,6 @@ from preflow.graph.standard_form import StandardForm, standardise
 from preflow.mincost.serial_network_simplex import (
     Simplex,
     SimplexOptions,
-    check_invariants,
     find_entering,
     pivot,
     run_pivots,
@@ -21,6 +20,7 @@ from preflow.mincost.serial_network_simplex import (
 )
 from preflow.solving.run import Control
 from preflow.stats import PIVOTS
+from tests.invariants.network_simplex import check_invariants
 from tests.support.min_cost import SmallCosts, cheapest, small_costs
 
 

@@ -13,7 +13,6 @@ from scipy.special import logsumexp
 import preflow
 from preflow.generators import squared_distances, transport_masses, transport_points
 from preflow.graph.costs import DenseCosts
-from preflow.mincost.serial_network_simplex import check_invariants
 from preflow.solving.run import Control
 from preflow.transportation import multicore_network_simplex, smoothing
 from preflow.transportation.forest import spanning_forest
@@ -23,6 +22,7 @@ from preflow.transportation.multicore_network_simplex import (
     hung_by_rows,
 )
 from preflow.transportation.smoothing import COLDEST, HOTTEST, smooth_prices
+from tests.invariants.network_simplex import check_invariants
 
 METHOD = "multicore-network-simplex"
 

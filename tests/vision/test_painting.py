@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from preflow import grid_cut
 from preflow.errors import InvalidInputError
 from preflow.forests import incremental_search
-from preflow.forests.incremental_search import check_invariants
 from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut import warm as warm_module
 from preflow.gridcut.warm import WarmGrid
 from preflow.solving.run import Control
 from preflow.vision import Painting, Preview, grabcut, segment
 from preflow.vision.painting import Snapshot, Solved
+from tests.invariants.incremental_search import check_invariants
 
 H, W = 20, 24
 

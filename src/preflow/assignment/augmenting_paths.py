@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array, Index, Int64, Number, Numbers
+from ..arrays import Index, Int64, Number, Numbers
 from ..kernels.atomics import relaxed_load
 from ..kernels.branch_free import smaller
 from ..kernels.constants import ONE, TWO, ZERO
@@ -55,20 +55,6 @@ PATIENCE = np.uint64(2048)
 #: How a search may end besides the endings of :mod:`.solution`: the lists do not suffice.
 LISTS_END = 4
 FOUR = np.uint64(4)
-
-
-def check_invariants(cost: Array, state: State, rounding: float = 0.0) -> None:
-    """Assert the invariants between searches on a dense matrix; O(n m), called by tests."""
-    row = np.flatnonzero(state.row_match != NONE)
-    column = state.row_match[row].astype(np.int64)
-    assert (state.column_match[column] == row).all(), "a pair is in one of the two arrays only"
-    assert np.count_nonzero(state.column_match != NONE) == len(column), "a column has a row without a pair"
-    assert (state.matched_cost[row] == cost[row, column]).all(), "the cost of a pair is wrong"
-    reduced = cost[row] - state.price
-    off = reduced[np.arange(len(row)), column] - reduced.min(axis=1)
-    assert (off <= rounding).all(), f"a row is {off.max()} off its best column"
-    assert (state.distance == state.limits.beyond).all(), "a distance is left from a search"
-    assert (state.place == NONE).all(), "an item is left in the heap"
 
 
 @kernel

@@ -138,20 +138,6 @@ def reduced_costs(arcs: Arcs, flow: Flow) -> NDArray[np.int64]:
     return found
 
 
-def check_invariants(arcs: Arcs, flow: Flow, epsilon: int) -> None:
-    """Assert that a flow is complete and epsilon-optimal; O(arcs), called by tests after refines."""
-    assert (flow.excess == 0).all(), f"excess {flow.excess}"
-    assert (flow.at != NOWHERE).all(), "a row still has its unit"
-    column, arc = (flow.at & COLUMN).astype(np.int64), (flow.at >> HALF).astype(np.int64)
-    assert sorted(column.tolist()) == list(range(len(column))), f"columns {column}"
-    first = arcs.first[: len(column)].astype(np.int64)
-    last = first + arcs.size.astype(np.int64)
-    assert ((first <= arc) & (arc < last)).all(), "a unit is on no arc of its row"
-    assert (arcs.column[arc] == column).all(), "a unit is on an arc to another column"
-    reduced = reduced_costs(arcs, flow)
-    assert reduced.min() >= -epsilon, f"a residual arc has the reduced cost {reduced.min()}"
-
-
 def make_square(costs: SparseCosts) -> SparseCosts:
     """Return costs with as many rows as columns: rows are added that may have any column at cost 0.
 

@@ -152,15 +152,6 @@ class Auction(NamedTuple):
     delays: NDArray[np.uint64] | None = None
 
 
-def check_invariants(cost: Array, auction: Auction, epsilon: float, rounding: float = 1e-9) -> None:
-    """Assert that a phase on a square matrix is complete; O(n**2), called by tests after phases."""
-    owner = (auction.word & ROW).astype(np.int64) - 1
-    assert sorted(owner.tolist()) == list(range(len(owner))), f"owners {owner}"
-    reduced = cost[owner] - auction.bid[owner]
-    off = np.diagonal(reduced) - reduced.min(axis=1)
-    assert off.max() <= epsilon + rounding, f"row {owner[off.argmax()]} is {off.max()} off its best column"
-
-
 @kernel
 def reduce_columns_together(
     cost: Numbers, lists: Lists, auction: Auction, state: State, thread: np.uint64, num_threads: np.uint64

@@ -209,18 +209,6 @@ def _degrees(network: Network) -> NDArray[np.int64]:
     return np.diff(np.append(network.first, np.uint64(len(network.head)))).astype(np.int64)
 
 
-def check_invariants(network: Network, step: Step, rounding: float) -> None:
-    """Assert that a refine is complete and its reduced costs hold; O(arcs), called by tests after refines."""
-    assert (network.excess == 0).all(), f"excess {network.excess}"
-    tail = np.repeat(np.arange(len(network.supply)), _degrees(network))
-    reduced = network.cost + (network.price[tail] - network.price[network.head])
-    is_column = (tail >= step.rows) & (tail < step.rows + step.columns)
-    offset = np.where(is_column, -step.offset, step.offset)
-    residual = (network.residual == 1) & (np.arange(len(tail)) < network.last[tail])
-    low = (reduced - (offset - step.delta))[residual]
-    assert (low >= -rounding).all(), f"a residual arc has a reduced cost that is {-low.min()} too low"
-
-
 @kernel
 def _offset(step: Step, vertex: Index) -> Number:
     """Return the reduced cost below which an arc out of a vertex is admissible."""

@@ -42,14 +42,6 @@ def empty_matching(graph: BipartiteGraph, threads: int = 1) -> Matching:
     return Matching(*(xp.full(size, none, dtype=dtype) for size in graph.shape))
 
 
-def check_sides(matching: Matching) -> None:
-    """Assert that both match arrays hold the same edges; called by the checks of the solvers' invariants."""
-    row_match, column_match = matching
-    for mates, back in ((row_match, column_match), (column_match, row_match)):
-        matched = np.flatnonzero(mates < len(back))
-        assert (back[mates[matched]] == matched).all(), "the sides disagree"
-
-
 @kernel
 def asked_to_stop(stop: NDArray[np.int64], count: Index) -> bool:
     """Whether the solve was asked to stop; reads the flag only where `count` is a multiple of 4096."""

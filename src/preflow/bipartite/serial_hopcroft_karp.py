@@ -41,7 +41,7 @@ from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, NoOptions
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .match_arrays import NONE, Matching, asked_to_stop, check_sides, list_free_rows
+from .match_arrays import NONE, Matching, asked_to_stop, list_free_rows
 from .queue_prefetch import prefetch_queued
 
 #: The layer of a column that a search of this phase has taken.
@@ -67,24 +67,6 @@ def make_layers(num_rows: int, num_columns: int, dtype: DTypeLike) -> Layers:
     """Return room for the layers; the caller fills the beginning of `queue` with the free rows."""
     queue, position, path = (np.empty(num_rows, dtype=dtype) for _ in range(3))
     return Layers(np.empty(num_columns, dtype=dtype), queue, position, path)
-
-
-def check_invariants(rows: Adjacency, matching: Matching, layers: Layers) -> None:
-    """Assert the invariants of a phase before its paths augment; O(m), called by tests in each phase."""
-    check_sides(matching)
-    layer, column_of = layers.layer, matching.row_match
-    num_rows, num_columns, new = len(column_of), len(layer), int(unreached(layers))
-    free = matching.column_match >= num_rows
-    assert (layer[free] == new - 1).all(), "a free column has the layer of a matched one"
-    row_layer = np.zeros(num_rows, dtype=np.int64)
-    matched = column_of < num_columns
-    row_layer[matched] = layer[column_of[matched]]
-    # The lowest layer of a row next to each column.
-    lowest = np.full(num_columns, new, dtype=np.int64)
-    row_of_edge = np.repeat(np.arange(num_rows), np.diff(rows.first).astype(np.int64))
-    np.minimum.at(lowest, rows.neighbour, row_layer[row_of_edge])
-    reached = np.flatnonzero(layer < new - 1)
-    assert (layer[reached] == lowest[reached] + 1).all(), "a column is not in the layer after that of a row"
 
 
 @kernel

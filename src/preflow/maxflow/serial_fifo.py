@@ -67,7 +67,6 @@ from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NA
 from .levels import (
     Levels,
     active_excess,
-    check_population,
     close_gap,
     fill_levels,
     log_vertex,
@@ -138,22 +137,6 @@ class Rules(NamedTuple):
     #: a global relabel is due after this many relabels, or after this much work
     relabel_limit: np.uint64
     work_limit: np.uint64
-
-
-def check_invariants(net: ResidualArrays, state: State, gap: bool, num_queued: int | None = None) -> None:
-    """Assert the invariants between two phases: see the list above; O(m), called by tests.
-
-    When a phase begins, `num_queued` vertices are in the queue, which is then checked, too.
-    """
-    from .invariants import check_labels
-
-    check_labels(net, state.height)
-    if gap:
-        check_population(state.levels, state.height)
-    if num_queued is not None:
-        active = np.flatnonzero((net.excess > 0) & (state.height <= len(state.height)))
-        queued = np.sort(state.queue[:num_queued])
-        assert queued.tolist() == active.tolist(), "other vertices are queued than the active ones"
 
 
 @kernel

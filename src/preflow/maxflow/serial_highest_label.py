@@ -73,8 +73,6 @@ from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NA
 from .levels import (
     Levels,
     active_excess,
-    check_active,
-    check_population,
     close_gap,
     fill_levels,
     log_vertex,
@@ -148,16 +146,6 @@ class Rules(NamedTuple):
     #: a global relabel is due after this many relabels, or after this much work
     relabel_limit: np.uint64
     work_limit: np.uint64
-
-
-def check_invariants(net: ResidualArrays, state: State, gap: bool) -> None:
-    """Assert the invariants between two phases: see the list above; O(m), called by tests."""
-    from .invariants import check_labels
-
-    check_labels(net, state.height)
-    check_active(state.levels, state.height, net.excess)
-    if gap:
-        check_population(state.levels, state.height)
 
 
 @kernel

@@ -16,6 +16,7 @@ from preflow.papers.cihan import jump_queues
 from preflow.papers.cihan import multicore_discharge as discharge
 from preflow.papers.cihan.multicore_discharge import Rules, State, make_state, search_by_levels
 from preflow.parallel.queues import make_queues
+from tests.invariants.multicore_discharge import check_invariants as check_multicore_discharge
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -67,7 +68,7 @@ def search_all(arcs: Arcs, num_threads: int = 2, gap: bool = False, searches: in
         state = shared.state
         assert state.height.tolist() == exact, f"heights {state.height.tolist()}"
         assert state.levels.total[0] == 0
-        discharge.check_invariants(shared.net, state)
+        check_multicore_discharge(shared.net, state)
         active = sum(float(e) for e, h in zip(shared.net.excess, exact, strict=True) if e > 0 and h <= n)
         assert state.active.sum() == active, "excess is counted otherwise"
 

@@ -23,6 +23,7 @@ from preflow.papers.cihan.multicore_discharge import Rules, State, make_state, w
 from preflow.parallel import idle, queues
 from preflow.parallel.queues import make_queues
 from preflow.solving.monitor import Monitor
+from tests.invariants.multicore_discharge import check_invariants as check_multicore_discharge
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -284,7 +285,7 @@ def discharge_all(case: Case, highest: bool = True, gap: bool = True, relabel_li
     def check_end(shared: Discharges, results: list[Any]) -> None:
         net, state = shared.net, shared.state
         flow.check_end(net)
-        discharge.check_invariants(net, state)
+        check_multicore_discharge(net, state)
         if state.signals[discharge.OVER] == 0:
             for v in np.flatnonzero(net.excess > 0):
                 assert state.height[v] == n + 1, f"vertex {v} is lost"

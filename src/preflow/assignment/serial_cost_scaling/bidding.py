@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ...arrays import AnyArray, Array, Index, Indices, Int64, Number, Numbers
+from ...arrays import AnyArray, Index, Indices, Int64, Number, Numbers
 from ...kernels.atomics import prefetch, relaxed_load
 from ...kernels.branch_free import choose
 from ...kernels.constants import ONE, TWO, ZERO
@@ -100,20 +100,6 @@ def make_bidding(num_rows: int, num_columns: int, dtype: DTypeLike) -> Bidding:
         key=np.zeros(idle, dtype=dtype),
         left=np.zeros(4, dtype=np.uint64),
     )
-
-
-def check_invariants(cost: Array, bidding: Bidding, prices: Prices, rounding: float) -> None:
-    """Assert that a refine on a dense matrix is complete; O(n m), called by tests after refines."""
-    num_rows = len(bidding.queue)
-    reduced = cost * prices.scale - bidding.price
-    column = np.flatnonzero(bidding.owner < num_rows)
-    row = bidding.owner[column].astype(np.int64)
-    assert sorted(row.tolist()) == list(range(num_rows)), f"rows of columns {row}"
-    off = reduced[row, column] - reduced.min(axis=1)[row]
-    assert (off <= prices.epsilon + rounding).all(), f"a row is {off.max()} off its best column"
-    left = bidding.price[bidding.owner >= num_rows]
-    least = bidding.price[column].max() - prices.epsilon - rounding
-    assert (left >= least).all(), "a column that is left over has too low a price"
 
 
 def unscaled(price: AnyArray, scale: Number) -> Number:

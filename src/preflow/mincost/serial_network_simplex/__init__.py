@@ -68,7 +68,6 @@ from .tree import (
     SIZE,
     UP,
     Tree,
-    check_tree,
     hang,
     new_tree,
     send,
@@ -605,31 +604,3 @@ def _pricing_order(num_arcs: int, num_vertices: int) -> NDArray[np.uint32]:
     rows = -(-num_arcs // stride)
     order = np.arange(rows * stride, dtype=np.uint32).reshape(rows, stride).T.reshape(-1)
     return order[order < num_arcs]
-
-
-def check_invariants(simplex: Simplex) -> None:
-    """Raise AssertionError unless the invariants hold between two pivots."""
-    tree, arcs, n, end = simplex.tree, simplex.arcs, simplex.num_vertices, simplex.end
-    check_tree(tree)
-    flow = simplex.flow
-    assert (flow >= 0).all()
-    assert (flow <= arcs.capacity[:end]).all()
-    left = simplex.supply.copy()
-    np.subtract.at(left, arcs.tail[:end], flow)
-    np.add.at(left, arcs.head[:end], flow)
-    potential = tree.potential
-    for v in range(n):
-        link, parent = int(tree.node[v, LINK]), int(tree.node[v, PARENT])
-        up, down = int(tree.room[v, UP]), int(tree.room[v, DOWN])
-        assert up > 0, "every vertex can send a unit to the root"
-        arc = link >> 1
-        if arc == ARTIFICIAL:
-            assert parent == n
-            left[v] -= down if link & 1 else -up
-            continue
-        assert arcs.full[arc] == 0
-        assert up + down == arcs.capacity[arc]
-        ends = int(arcs.tail[arc]), int(arcs.head[arc])
-        assert ends == ((v, parent) if link & 1 else (parent, v))
-        assert arcs.cost[arc] + potential[ends[0]] - potential[ends[1]] == 0
-    assert not left.any(), "the flow sends all supplies"

@@ -40,7 +40,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Indices, Number
-from ...bipartite.match_arrays import NONE, Matching, check_sides, list_free_rows
+from ...bipartite.match_arrays import NONE, Matching, list_free_rows
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
@@ -90,19 +90,6 @@ def make_search(rows: Adjacency, num_columns: int) -> Search:
         stamp=np.zeros(num_columns, dtype=dtype),
         tree=np.empty(num_columns, dtype=dtype),
     )
-
-
-def check_invariants(rows: Adjacency, matching: Matching, search: Search) -> None:
-    """Assert the invariants of a solve; O(m), called by tests between searches."""
-    check_sides(matching)
-    free = matching.column_match >= len(matching.row_match)
-    is_closed = search.stamp == closed(search)
-    assert not (free & is_closed).any(), "a free column is closed"
-    for r, (first, end, look) in enumerate(zip(rows.first, rows.first[1:], search.look, strict=False)):
-        assert not free[rows.neighbour[first:look]].any(), "lookahead has passed a free column"
-        c = int(matching.row_match[r])
-        if c < len(is_closed) and is_closed[c]:
-            assert is_closed[rows.neighbour[first:end]].all(), "a search can leave the closed columns"
 
 
 @kernel
