@@ -24,7 +24,7 @@ LINES = {
     "assignment": 10452,  # overloads are imported from a module of their own
     "bipartite": 5094,  # its record; warm_start and initial, for a release; a rule for pushes on one thread
     "certify": 4824,  # what supplies sum to counts where most passes
-    "cli": 4161,
+    "cli": 4162,
     "connectivity": 2015,
     "cuda": 2171,  # declarations that .cu files take from Python; the record of a method for a GPU
     "distributed": 7896,  # arguments by name

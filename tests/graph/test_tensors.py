@@ -11,6 +11,7 @@ import pytest
 
 import preflow
 from preflow.errors import InvalidInputError, VerificationError
+from preflow.registry import FUNCTIONS
 from tests.support.tensors import Tensor
 
 TAIL, HEAD = [0, 0, 1, 2], [1, 2, 3, 3]
@@ -99,6 +100,10 @@ class Unknown(Bare):
 def _field(result: Any, name: str) -> Any:
     found = getattr(result, name.removesuffix("()"))
     return found() if name.endswith("()") else found
+
+
+def test_every_problem_takes_such_arrays() -> None:
+    assert set(FUNCTIONS) <= set(SOLVES)
 
 
 @pytest.mark.parametrize("problem", SOLVES)

@@ -263,11 +263,12 @@ def check_table_name(file: str | None, is_table_read: bool) -> bool:
 
 def name_of(file: str) -> str:
     """Return the name of the problem in a file for reports."""
-    name = Path(file).name.removesuffix(".gz")
-    if file == STREAM:
-        return "standard input"
-    for suffix in (".min", ".asn", ".csv", ".tsv", ".parquet", ARCHIVE):
-        name = name.removesuffix(suffix)
+    from ..io.tables import TABLES
+    from ..registry import PROBLEMS
+
+    name = "standard input" if file == STREAM else Path(file).name
+    for ending in (*TABLES, *(ending for problem in PROBLEMS for ending in problem.files), ".gz"):
+        name = name.removesuffix(ending)
     return name
 
 
