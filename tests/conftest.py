@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from preflow.cuda import runtime
 from preflow.errors import DeviceUnavailableError
 from preflow.kernels import kernel
+from preflow.kernels.kinds import KINDS
 from tests.support import tiers
 from tests.support.cuda_on_cpu.device import CpuDevice
 from tests.support.exploration import Runner
@@ -76,8 +78,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"not in the library of kernels: {line}", red=True)
     if missed(config):
         terminalreporter.write_line(
-            "This run counts as failed: kernels/kinds.txt does not declare what was called.", red=True
+            "This run counts as failed: kernels/kinds.txt does not declare what was called. Lines for it:",
+            red=True,
         )
+        for line in to_declare(missed(config)):
+            terminalreporter.write_line(line)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -159,3 +164,21 @@ def gpu(cpu_device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> runtime.Devic
         pytest.skip(str(error))
     monkeypatch.setattr(runtime, "find_device", REAL_DEVICE)
     return device
+
+
+def to_declare(missing: list[str]) -> list[str]:
+    """Return kernels, and classes of tuples that are new, as kinds.txt writes them."""
+    known = KINDS.read_text(encoding="utf-8").splitlines()
+    classes = {line.split(" = ")[0] for line in known if line.startswith("<")}
+    lines = {}
+    for kernel_name, _, kind in (line.partition(" ") for line in missing):
+        while match := re.search(r"(<[\w.]+>)\(([^()]*)\)", kind):
+            if match[1] not in classes:
+                lines[f"{match[1]} = {_spaced(match[2])}"] = None
+            kind = kind.replace(match[0], match[1])
+        lines[f"{kernel_name} {_spaced(kind)}"] = None
+    return list(lines)
+
+
+def _spaced(kind: str) -> str:
+    return " ".join(re.findall(r"<[\w.]+>|\d..|\S", kind))

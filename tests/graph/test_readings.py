@@ -268,6 +268,7 @@ def test_lists_of_integers_past_int64() -> None:
         preflow.CostNetwork.from_arrays([0, 0], [1, 1], cost=[2**63, -1])
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered in scalar")  # of kernels in plain Python
 @pytest.mark.filterwarnings("error")
 def test_lists_of_numbers_of_16_bits() -> None:
     """Their dtype does not hold the limits that numbers are compared with."""
