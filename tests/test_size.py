@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 1810,  # min_cut imports what grids need; aliases of arrays have types
-    "assignment": 10452,  # overloads are imported from a module of their own
+    "assignment": 10468,  # overloads are imported from a module of their own
     "bipartite": 5094,  # its record; warm_start and initial, for a release; a rule for pushes on one thread
     "certify": 4824,  # what supplies sum to counts where most passes
     "cli": 4162,
@@ -30,18 +30,18 @@ LINES = {
     "distributed": 7896,  # arguments by name
     "drawing": 835,
     "forests": 949,
-    "general_matching": 5022,  # the same
+    "general_matching": 5024,  # the same
     "generators": 3551,
     "graph": 10863,  # the same
     "gridcut": 7738,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
     "integrations": 2530,
     "io": 3060,  # binary files are told from text, with what reads them
     "kernels": 3076,
-    "maxflow": 11348,  # methods of batches import NoOptions
-    "mincost": 5298,  # the same; arrays of a residual network have types
+    "maxflow": 11361,  # methods of batches import NoOptions
+    "mincost": 5305,  # the same; arrays of a residual network have types
     "network": 312,
-    "papers": 7094,
-    "parallel": 3336,  # overloads are imported from a module of their own
+    "papers": 7099,
+    "parallel": 3350,  # overloads are imported from a module of their own
     "reductions": 4694,
     "solving": 1766,  # the record of a problem; Control.excess, which stays for a release
     "steps": 2261,  # arguments of kernels by name

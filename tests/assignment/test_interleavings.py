@@ -10,7 +10,7 @@ import numpy as np
 
 from preflow.assignment import multicore_auction as auction
 from preflow.assignment.lockfree_scaling import Arcs, Flow, fixing_threshold, make_flow, reduced_costs
-from preflow.assignment.search_state import Lists, State, make_state
+from preflow.assignment.search_state import Lists, SearchState, make_state
 from preflow.kernels import atomics
 from preflow.papers.lupinska import multicore_lockfree as lockfree
 from preflow.parallel import inboxes
@@ -179,7 +179,7 @@ class Sale(NamedTuple):
 
     lists: Lists
     auction: auction.Auction
-    own: State
+    own: SearchState
 
 
 def check_sale(costs: Costs, epsilon: float, shared: Sale, results: list[None]) -> None:

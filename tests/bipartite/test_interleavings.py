@@ -17,7 +17,7 @@ from preflow.bipartite import packed_columns, packed_search
 from preflow.bipartite.initial import cheap as initial_cheap
 from preflow.bipartite.match_arrays import Matching
 from preflow.bipartite.multicore_push_relabel import labels, last_rows, pushes
-from preflow.bipartite.multicore_push_relabel.last_rows import OPEN, Search, Trees
+from preflow.bipartite.multicore_push_relabel.last_rows import OPEN, LastRows, Trees
 from preflow.bipartite.packed_columns import Packed
 from preflow.graph.bipartite import Adjacency
 from preflow.kernels import atomics
@@ -161,11 +161,11 @@ def breadth_first(case: Case, threads: int = 2) -> Outcome:
     return whole_solve(case, make_state, share, threads)
 
 
-def pushing_state(case: Case, team: Rounds) -> pushes.State:
+def pushing_state(case: Case, team: Rounds) -> pushes.PushState:
     """Rounds of one push; no level is small."""
     packed_search.FEW = ZERO
     num_rows, num_columns = case.graph.num_rows, case.graph.num_columns
-    return pushes.State(
+    return pushes.PushState(
         packed=Packed(
             words=np.full(num_columns, packed_columns.NOBODY),
             population=np.zeros((int(team.num_threads), 4), np.int64),
@@ -251,7 +251,7 @@ def search_both_ways(case: Case, threads: int = 2, last_stamp: int = 100) -> Out
         state = pushing_state(case, team)
         graph = case.graph.graph
         hold_constant(graph.columns)
-        search = Search(
+        search = LastRows(
             columns=graph.columns,
             transposes=False,
             transposing=make_transposing(1, np.zeros(1, dtype=np.uint32), 0),

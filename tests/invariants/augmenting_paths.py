@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from preflow.arrays import Array
-from preflow.assignment.search_state import NONE, State
+from preflow.assignment.search_state import NONE, SearchState
 
 
-def check_invariants(cost: Array, state: State, rounding: float = 0.0) -> None:
+def check_invariants(cost: Array, state: SearchState, rounding: float = 0.0) -> None:
     """Assert the invariants between searches on a dense matrix; O(n m)."""
     row = np.flatnonzero(state.row_match != NONE)
     column = state.row_match[row].astype(np.int64)

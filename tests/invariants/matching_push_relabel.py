@@ -6,7 +6,7 @@ import numpy as np
 
 from preflow.arrays import Array
 from preflow.bipartite.match_arrays import Matching
-from preflow.bipartite.serial_push_relabel import State
+from preflow.bipartite.serial_push_relabel import LabelState
 from preflow.graph.bipartite import Adjacency
 
 
@@ -23,7 +23,7 @@ def check_labels(rows: Adjacency, column_match: Array, label: Array) -> None:
         assert int(label[c]) <= int(others.min(initial=dead)) + 1, "a label is too high"
 
 
-def check_invariants(rows: Adjacency, matching: Matching, state: State) -> None:
+def check_invariants(rows: Adjacency, matching: Matching, state: LabelState) -> None:
     """Assert the invariants of a solve; O(m)."""
     row_of, num_rows = matching.column_match, len(matching.row_match)
     rows_matched = row_of[row_of < num_rows]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from preflow.bipartite.match_arrays import Matching
 from preflow.graph.bipartite import Adjacency
-from preflow.papers.baselines.serial_pothen_fan import Search, closed
+from preflow.papers.baselines.serial_pothen_fan import PothenFanSearch, closed
 from tests.invariants.match_arrays import check_sides
 
 
-def check_invariants(rows: Adjacency, matching: Matching, search: Search) -> None:
+def check_invariants(rows: Adjacency, matching: Matching, search: PothenFanSearch) -> None:
     """Assert the invariants of a solve; O(m)."""
     check_sides(matching)
     free = matching.column_match >= len(matching.row_match)

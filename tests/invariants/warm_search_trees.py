@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from preflow.arrays import Array
-from preflow.maxflow.warm.search_trees import FREE, SINK, SOURCE, FlowState, Forest
+from preflow.maxflow.warm.search_trees import FREE, SINK, SOURCE, FlowState, KeptForest
 
 
-def check_invariants(state: FlowState, forest: Forest) -> None:
+def check_invariants(state: FlowState, forest: KeptForest) -> None:
     """Assert the invariants between two searches, which the solver lists; O(m)."""
     net, side = state.net, forest.side
     n, m = len(net.excess), len(net.head)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from preflow.general_matching.links import NONE
-from preflow.general_matching.serial_weighted_blossom.state import Forest
+from preflow.general_matching.serial_weighted_blossom.state import WeightedForest
 from preflow.graph.undirected import Neighbours
 
 
-def check_invariants(forest: Forest, graph: Neighbours) -> None:
+def check_invariants(forest: WeightedForest, graph: Neighbours) -> None:
     """Raise AssertionError unless the invariants hold between two searches."""
     n = len(forest.dual)
     family: list[list[int]] = []

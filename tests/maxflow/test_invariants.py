@@ -94,14 +94,14 @@ def serial_highest_label(**named: Any) -> Outcome:
     options = highest.HighestLabelOptions(relabel_period=0.1, **named)
 
     def solve(net: ResidualArrays, start: ResidualArrays) -> int:
-        states: list[highest.State] = []
+        states: list[highest.HighestLabelState] = []
         search, add_up, kernel = highest.global_relabel, highest.active_excess, highest.first_stage
 
-        def run(net: ResidualArrays, state: highest.State, *more: Any) -> None:
+        def run(net: ResidualArrays, state: highest.HighestLabelState, *more: Any) -> None:
             states.append(state)
             kernel(net, state, *more)
 
-        def searched(net: ResidualArrays, state: highest.State, *more: Any) -> Any:
+        def searched(net: ResidualArrays, state: highest.HighestLabelState, *more: Any) -> Any:
             if len(states) > 1:
                 check_preflow(start, net)
                 check_serial_highest_label(net, state, options.gap)

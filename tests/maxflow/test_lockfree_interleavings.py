@@ -94,7 +94,7 @@ class Solve(NamedTuple):
     """What the threads of a solve share."""
 
     net: ResidualArrays
-    state: lockfree.State
+    state: lockfree.LockFreeState
     monitor: Monitor
 
 
@@ -119,7 +119,7 @@ def make_solve(arcs: Arcs, num_threads: int, period: int | None, concurrent: boo
     lists = make_inboxes(num_threads, n, np.uint32)
     lists.patience[0] = 0
     hold_constant((lists.patience,))
-    state = lockfree.State(
+    state = lockfree.LockFreeState(
         search=search,
         lists=lists,
         relabel_limit=UNLIMITED if period is None else np.uint64(period),

@@ -45,7 +45,7 @@ class Shared(NamedTuple):
     """What the threads of a round share."""
 
     net: Residual
-    state: lockfree.State
+    state: lockfree.LockFreeScalingState
 
 
 #: Two active vertices push to one; to each other; through a third that must send some of it back.
@@ -72,7 +72,7 @@ def start(case: Case, num_threads: int) -> Shared:
     net = build_residual(form, None)
     lists = inboxes.make_inboxes(num_threads, n, np.uint32)
     lists.patience[0] = 0
-    state = lockfree.State(
+    state = lockfree.LockFreeScalingState(
         potential=np.array(case.potential or [0] * n, dtype=np.int64),
         excess=supply.copy(),
         rank=np.zeros(n, dtype=np.int64),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.parallel import search as searching
-from preflow.parallel.search import Search
+from preflow.parallel.search import ParallelSearch
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -36,7 +36,7 @@ ZERO = np.uint64(0)
 class Searching(NamedTuple):
     """What the threads of a search's case share."""
 
-    search: Search
+    search: ParallelSearch
     net: ResidualArrays
     height: NDArray[np.uint32]
 

@@ -49,7 +49,7 @@ from preflow.parallel.barrier import (
     wait,
 )
 from preflow.parallel.search import (
-    Search,
+    ParallelSearch,
     has_wide_level,
     height_not_reached,
     make_search,
@@ -657,7 +657,7 @@ def test_worklist_keeps_each_vertex_once(num_threads: int, size: int) -> None:
 
 def make_mailed(
     num_threads: int, net: ResidualArrays, box_size: int | None = None, small: int | None = None
-) -> Search:
+) -> ParallelSearch:
     """Return the state of a search with boxes of `box_size` messages and small levels below `small`."""
     n, m = len(net.excess), len(net.head)
     made = make_search(num_threads, n, m, net.head.dtype)
@@ -669,7 +669,9 @@ def make_mailed(
     return made
 
 
-def run_search(made: Search, net: ResidualArrays, height: Any, drain: bool) -> list[tuple[int, int, int]]:
+def run_search(
+    made: ParallelSearch, net: ResidualArrays, height: Any, drain: bool
+) -> list[tuple[int, int, int]]:
     """Search once on a team; return what each thread did."""
     num_threads = int(made.num_threads[0])
     results = [(0, 0, 0)] * num_threads
@@ -697,7 +699,7 @@ def copy_of(net: ResidualArrays) -> ResidualArrays:
     return ResidualArrays(*(array.copy() for array in net))
 
 
-def check_search(made: Search, begin: ResidualArrays, drain: bool) -> int:
+def check_search(made: ParallelSearch, begin: ResidualArrays, drain: bool) -> int:
     """Heights are exact for what the search leaves, and flow is conserved; return the pushes."""
     net = copy_of(begin)
     n = len(net.excess)
@@ -801,7 +803,7 @@ def test_search_goes_on_and_stops(
 
 
 def run_search_again(
-    made: Search, net: ResidualArrays, height: Any, exact_below: int, trusted: int, drain: bool
+    made: ParallelSearch, net: ResidualArrays, height: Any, exact_below: int, trusted: int, drain: bool
 ) -> tuple[Any, int]:
     """Search on a team; return which vertices are reached, and the ceiling."""
     reached = np.zeros(len(height), dtype=bool)

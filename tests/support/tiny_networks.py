@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from preflow import FlowNetwork
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.kernels.bfs import distances_to_sink
-from preflow.parallel.search import Search, make_search
+from preflow.parallel.search import ParallelSearch, make_search
 from tests.invariants.push_relabel import check_labels, check_preflow
 from tests.support.exploration import hold_constant, impatient_barrier
 
@@ -69,7 +69,7 @@ class Flow:
         check_labels(net, height)
 
 
-def make_tiny_search(num_threads: int, net: ResidualArrays, small: int, box_size: int) -> Search:
+def make_tiny_search(num_threads: int, net: ResidualArrays, small: int, box_size: int) -> ParallelSearch:
     made = make_search(num_threads, len(net.excess), len(net.head), np.uint32)
     made = made._replace(
         barrier=impatient_barrier(num_threads),

@@ -44,7 +44,7 @@ from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .dense_rows import block_minimum, list_row, relax_columns
-from .search_state import BLOCK, DONE, NONE, Lists, State
+from .search_state import BLOCK, DONE, NONE, Lists, SearchState
 from .solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
 #: Lists are given up if searches over them read more than this share of the costs that searches over whole
@@ -58,7 +58,7 @@ FOUR = np.uint64(4)
 
 
 @kernel
-def sift_up(state: State, hole: np.uint64, item: np.uint64) -> None:
+def sift_up(state: SearchState, hole: np.uint64, item: np.uint64) -> None:
     """Put `item` into the heap at the place `hole`, or above, before all items there that are farther."""
     heap, distance = state.heap, state.distance
     key = distance[item]
@@ -74,7 +74,7 @@ def sift_up(state: State, hole: np.uint64, item: np.uint64) -> None:
 
 
 @kernel
-def pop(state: State, size: np.uint64) -> np.uint64:
+def pop(state: SearchState, size: np.uint64) -> np.uint64:
     """Take the nearest item out of the heap, which has `size` items, and return it."""
     heap, distance = state.heap, state.distance
     nearest: np.uint64 = heap[ZERO]
@@ -100,7 +100,7 @@ def pop(state: State, size: np.uint64) -> np.uint64:
 
 
 @kernel
-def row_height(state: State, row: np.uint64, root: np.uint64) -> Number:
+def row_height(state: SearchState, row: np.uint64, root: np.uint64) -> Number:
     """Return the height of a row: its pair's reduced cost minus its column's distance; 0 for the root."""
     if row == root:
         return state.limits.zero
@@ -109,7 +109,7 @@ def row_height(state: State, row: np.uint64, root: np.uint64) -> Number:
 
 
 @kernel
-def reset_touched(state: State, touched: np.uint64) -> None:
+def reset_touched(state: SearchState, touched: np.uint64) -> None:
     """Reset the distances and the places of all items that were in the heap."""
     for k in range(touched):
         item = state.touched[k]
@@ -118,7 +118,7 @@ def reset_touched(state: State, touched: np.uint64) -> None:
 
 
 @kernel
-def augment(state: State, root: np.uint64, sink: np.uint64) -> None:
+def augment(state: SearchState, root: np.uint64, sink: np.uint64) -> None:
     """Exchange matched and unmatched pairs along the path from `root` to `sink`."""
     while True:
         row = state.parent[sink]
@@ -132,7 +132,7 @@ def augment(state: State, root: np.uint64, sink: np.uint64) -> None:
 
 
 @kernel
-def _lower_prices(state: State, done: np.uint64, here: Number) -> bool:
+def _lower_prices(state: SearchState, done: np.uint64, here: Number) -> bool:
     """Lower prices of done columns; the sink's distance is `here`. Return whether prices fit 64 bits."""
     fits = True
     for k in range(done):
@@ -144,7 +144,7 @@ def _lower_prices(state: State, done: np.uint64, here: Number) -> bool:
 
 @kernel
 def search_lists(
-    cost: Numbers, lists: Lists, state: State, root: np.uint64, number: np.uint64
+    cost: Numbers, lists: Lists, state: SearchState, root: np.uint64, number: np.uint64
 ) -> tuple[Int64, np.uint64, np.uint64]:
     """Look for a shortest path of listed pairs from `root` to a free column, and augment along it.
 
@@ -232,7 +232,7 @@ def search_lists(
 
 
 @kernel
-def _list_near(state: State, here: Number) -> tuple[np.uint64, np.uint64]:
+def _list_near(state: SearchState, here: Number) -> tuple[np.uint64, np.uint64]:
     """List the columns at the distance `here` in `near`; return their number, and a free one or NONE."""
     num_columns = np.uint64(len(state.price))
     size = ZERO
@@ -248,10 +248,10 @@ def _list_near(state: State, here: Number) -> tuple[np.uint64, np.uint64]:
 
 
 @kernel
-def _relax_row(cost: Numbers, base: np.uint64, height: Number, number: float, state: State) -> None:
+def _relax_row(cost: Numbers, base: np.uint64, height: Number, number: float, state: SearchState) -> None:
     """Relax the pairs of the row at `base`, except in blocks whose columns are all done.
 
-    `number` is how many rows the search has relaxed before: see ``State.via``.
+    `number` is how many rows the search has relaxed before: see ``SearchState.via``.
     """
     num_blocks, num_columns = np.uint64(len(state.left)), np.uint64(len(state.price))
     b = ZERO
@@ -266,14 +266,14 @@ def _relax_row(cost: Numbers, base: np.uint64, height: Number, number: float, st
 
 
 @kernel
-def _relax_from(cost: Numbers, state: State, row: np.uint64, k: Index) -> None:
+def _relax_from(cost: Numbers, state: SearchState, row: np.uint64, k: Index) -> None:
     """Relax the pairs of the row whose column is the `k`-th of the done columns."""
     height = state.matched_cost[row] - state.done_price[k] - state.done_distance[k]
     _relax_row(cost, row * np.uint64(len(state.price)), height, np.float64(k + ONE), state)
 
 
 @kernel
-def _nearest(state: State) -> Number:
+def _nearest(state: SearchState) -> Number:
     """Return the least distance of columns that are not done; store that of each block in ``least``."""
     smallest = state.limits.beyond
     for b in range(np.uint64(len(state.left))):
@@ -285,7 +285,7 @@ def _nearest(state: State) -> Number:
 
 
 @kernel
-def _close_column(state: State, column: np.uint64) -> None:
+def _close_column(state: SearchState, column: np.uint64) -> None:
     """Keep a done column out of the rest of the search."""
     state.price[column] = -state.limits.mask
     state.distance[column] = state.limits.beyond
@@ -293,7 +293,7 @@ def _close_column(state: State, column: np.uint64) -> None:
 
 
 @kernel
-def _set_parent(cost: Numbers, state: State, root: np.uint64, column: np.uint64) -> None:
+def _set_parent(cost: Numbers, state: SearchState, root: np.uint64, column: np.uint64) -> None:
     """Store the row before a column on its shortest path, and the cost of that pair."""
     number = state.via[column]
     row = root if number == 0 else state.column_match[state.done[np.uint64(-number) - ONE]]
@@ -303,7 +303,7 @@ def _set_parent(cost: Numbers, state: State, root: np.uint64, column: np.uint64)
 
 @kernel
 def search_rows(
-    cost: Numbers, state: State, root: np.uint64, done: np.uint64
+    cost: Numbers, state: SearchState, root: np.uint64, done: np.uint64
 ) -> tuple[Int64, np.uint64, np.uint64]:
     """Do as :func:`search_lists`, over whole rows; `done` columns are done already."""
     price, distance, limits = state.price, state.distance, state.limits
@@ -366,7 +366,7 @@ def search_rows(
 
 
 @kernel
-def list_free_rows(state: State) -> np.uint64:
+def list_free_rows(state: SearchState) -> np.uint64:
     """List the free rows in `free`; return their number."""
     size = ZERO
     for i in range(np.uint64(len(state.row_match))):
@@ -378,7 +378,7 @@ def list_free_rows(state: State) -> np.uint64:
 
 @kernel
 def augment_rows(
-    cost: Numbers, lists: Lists, state: State, use_lists: bool, size: np.uint64, monitor: Monitor
+    cost: Numbers, lists: Lists, state: SearchState, use_lists: bool, size: np.uint64, monitor: Monitor
 ) -> tuple[Int64, np.uint64, np.uint64]:
     """Match the first `size` rows of ``free`` along shortest paths, at first over lists if `use_lists`.
 

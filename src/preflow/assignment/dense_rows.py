@@ -17,7 +17,7 @@ from ..arrays import Index, Number, Numbers
 from ..kernels.branch_free import choose, lowered, smaller
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
-from .search_state import BLOCK, NONE, Lists, State
+from .search_state import BLOCK, NONE, Lists, SearchState
 
 #: Columns that a row's list has space for.
 ROOM = 256
@@ -45,7 +45,7 @@ def relax_columns(
     base: np.uint64,
     height: Number,
     number: float,
-    state: State,
+    state: SearchState,
     first: np.uint64,
     last: np.uint64,
 ) -> None:
@@ -107,7 +107,7 @@ def column_minima(
 
 
 @kernel
-def match_minima(state: State) -> None:
+def match_minima(state: SearchState) -> None:
     """Match columns with the rows of their minima, after :func:`column_minima` over all rows."""
     price = state.price
     for j in range(np.uint64(len(price))):
@@ -121,7 +121,7 @@ def match_minima(state: State) -> None:
 
 
 @kernel
-def reduce_columns(cost: Numbers, state: State) -> None:
+def reduce_columns(cost: Numbers, state: SearchState) -> None:
     """Column reduction: set prices to the minima of columns, and match columns with the rows of these."""
     num_rows = np.uint64(len(state.row_match))
     column_minima(cost, ZERO, num_rows, state.price, state.via, state.limits.zero)
@@ -129,7 +129,7 @@ def reduce_columns(cost: Numbers, state: State) -> None:
 
 
 @kernel
-def list_row(cost: Numbers, lists: Lists, state: State, row: Index, number: np.uint64) -> None:
+def list_row(cost: Numbers, lists: Lists, state: SearchState, row: Index, number: np.uint64) -> None:
     """List the columns of `row` with small reduced costs at the current prices."""
     reduced, least, beyond = state.reduced, state.least, state.limits.beyond
     num_columns = np.uint64(len(reduced))

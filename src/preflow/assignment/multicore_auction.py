@@ -69,7 +69,7 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES
 from .dense_rows import WANTED, column_minima, list_row, match_minima
 from .row_reduction import two_best
-from .search_state import INTEGER_LIMITS, NONE, Lists, State, clear, make_state
+from .search_state import INTEGER_LIMITS, NONE, Lists, SearchState, clear, make_state
 from .serial_shortest_path import (
     ShortestPathOptions,
     Start,
@@ -154,7 +154,12 @@ class Auction(NamedTuple):
 
 @kernel
 def reduce_columns_together(
-    cost: Numbers, lists: Lists, auction: Auction, state: State, thread: np.uint64, num_threads: np.uint64
+    cost: Numbers,
+    lists: Lists,
+    auction: Auction,
+    state: SearchState,
+    thread: np.uint64,
+    num_threads: np.uint64,
 ) -> bool:
     """Reduce columns on all threads; return False if all threads are to return."""
     num_rows = np.uint64(len(state.row_match))
@@ -191,8 +196,8 @@ def list_share(
     cost: Numbers,
     lists: Lists,
     auction: Auction,
-    state: State,
-    own: State,
+    state: SearchState,
+    own: SearchState,
     thread: np.uint64,
     num_threads: np.uint64,
 ) -> None:
@@ -240,7 +245,12 @@ def two_best_now(lists: Lists, price: NDArray[np.float64], row: Index) -> tuple[
 
 @kernel
 def release_and_list_rows(
-    lists: Lists, auction: Auction, state: State, thread: np.uint64, num_threads: np.uint64, epsilon: float
+    lists: Lists,
+    auction: Auction,
+    state: SearchState,
+    thread: np.uint64,
+    num_threads: np.uint64,
+    epsilon: float,
 ) -> None:
     """Free rows whose column is not their best up to epsilon; list all free rows; one thread's share."""
     begin, end = share_of(np.uint64(len(state.row_match)), thread, num_threads)
@@ -257,7 +267,7 @@ def release_and_list_rows(
 
 
 @kernel
-def list_row_again(cost: Numbers, lists: Lists, auction: Auction, own: State, row: np.uint64) -> None:
+def list_row_again(cost: Numbers, lists: Lists, auction: Auction, own: SearchState, row: np.uint64) -> None:
     """List a row again at the current hints, with more columns if there is space."""
     k = ZERO
     while k < np.uint64(len(own.price)):
@@ -287,7 +297,7 @@ def auction_row(
     cost: Numbers,
     lists: Lists,
     auction: Auction,
-    own: State,
+    own: SearchState,
     thread: np.uint64,
     row: np.uint64,
     epsilon: float,
@@ -335,7 +345,7 @@ def auction_rows(
     cost: Numbers,
     lists: Lists,
     auction: Auction,
-    own: State,
+    own: SearchState,
     thread: np.uint64,
     epsilon: float,
     size: np.uint64,
@@ -368,8 +378,8 @@ def run_phase(
     cost: Numbers,
     lists: Lists,
     auction: Auction,
-    state: State,
-    own: State,
+    state: SearchState,
+    own: SearchState,
     thread: np.uint64,
     num_threads: np.uint64,
     epsilon: float,
@@ -442,7 +452,7 @@ def threshold(auction: Auction) -> float:
 
 
 @kernel
-def copy_prices(auction: Auction, state: State, thread: np.uint64, num_threads: np.uint64) -> bool:
+def copy_prices(auction: Auction, state: SearchState, thread: np.uint64, num_threads: np.uint64) -> bool:
     """Copy the thread's share of the prices to the state, rounded if they are to be integers."""
     if auction.whole:
         if thread == ZERO:
@@ -464,7 +474,7 @@ def copy_prices(auction: Auction, state: State, thread: np.uint64, num_threads: 
 
 
 @kernel
-def release_rows(lists: Lists, state: State, thread: np.uint64, num_threads: np.uint64) -> None:
+def release_rows(lists: Lists, state: SearchState, thread: np.uint64, num_threads: np.uint64) -> None:
     """Free the rows of the thread's share whose column is not exactly their best."""
     begin, end = share_of(np.uint64(len(state.row_match)), thread, num_threads)
     for i in range(begin, end):
@@ -481,8 +491,8 @@ def find_prices(
     cost: Numbers,
     lists: Lists,
     auction: Auction,
-    state: State,
-    own: State,
+    state: SearchState,
+    own: SearchState,
     thread: np.uint64,
     num_threads: np.uint64,
 ) -> None:

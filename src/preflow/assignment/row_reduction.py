@@ -34,7 +34,7 @@ from ..kernels.branch_free import smaller
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from .dense_rows import list_row
-from .search_state import NONE, Lists, State
+from .search_state import NONE, Lists, SearchState
 
 
 @kernel
@@ -60,7 +60,7 @@ def two_best(
 
 @kernel
 def reduce_rows(
-    cost: Numbers, lists: Lists, state: State, size: np.uint64, budget: np.uint64
+    cost: Numbers, lists: Lists, state: SearchState, size: np.uint64, budget: np.uint64
 ) -> tuple[np.uint64, np.uint64, bool]:
     """Match free rows with their best columns, and lower the prices until the second best are as good.
 
@@ -115,7 +115,7 @@ def reduce_rows(
 
 
 @kernel
-def _two_best_of_all(cost: Numbers, base: np.uint64, state: State) -> tuple[Number, np.uint64, Number]:
+def _two_best_of_all(cost: Numbers, base: np.uint64, state: SearchState) -> tuple[Number, np.uint64, Number]:
     """Return the least reduced cost of the row at `base`, its column, and the second least."""
     price, reduced, beyond = state.price, state.reduced, state.limits.beyond
     num_columns = np.uint64(len(price))
@@ -135,7 +135,7 @@ def _two_best_of_all(cost: Numbers, base: np.uint64, state: State) -> tuple[Numb
 
 @kernel
 def reduce_whole_rows(
-    cost: Numbers, state: State, size: np.uint64, budget: np.uint64
+    cost: Numbers, state: SearchState, size: np.uint64, budget: np.uint64
 ) -> tuple[np.uint64, np.uint64, bool]:
     """Do as :func:`reduce_rows`, but read whole rows instead of lists."""
     price, free, beyond = state.price, state.free, state.limits.beyond

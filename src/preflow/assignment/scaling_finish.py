@@ -34,7 +34,7 @@ from ..stats import ARC_SCANS
 from .augmenting_paths import augment_rows, list_free_rows
 from .dense_rows import list_row
 from .row_reduction import two_best
-from .search_state import NONE, Lists, State
+from .search_state import NONE, Lists, SearchState
 from .serial_shortest_path import ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
 from .solution import OVERFLOW, STOPPED, Solution
@@ -79,7 +79,7 @@ def rounded(price: Array, scale: int) -> Array:
     return found
 
 
-def load(state: State, lists: Lists, price: Array, owner: NDArray[np.int64]) -> None:
+def load(state: SearchState, lists: Lists, price: Array, owner: NDArray[np.int64]) -> None:
     """Set prices, and the row of each column, -1 for none. No price may exceed that of the row lists.
 
     Prices are shifted so that the largest is 0. With more columns than rows, prices are first cut off at the
@@ -99,7 +99,7 @@ def load(state: State, lists: Lists, price: Array, owner: NDArray[np.int64]) -> 
 
 
 @kernel
-def _cost_of_pair(cost: Numbers, lists: Lists, state: State, row: Index, column: np.uint64) -> Number:
+def _cost_of_pair(cost: Numbers, lists: Lists, state: SearchState, row: Index, column: np.uint64) -> Number:
     """Return the cost of a pair."""
     if len(cost) > 0:
         return cost[row * np.uint64(len(state.price)) + column] + state.limits.zero
@@ -122,7 +122,9 @@ def _enqueue(repair: Repair, row: np.uint64, head: np.uint64, size: np.uint64) -
 
 
 @kernel
-def _lower_all(state: State, repair: Repair, most: Number, head: np.uint64, size: np.uint64) -> np.uint64:
+def _lower_all(
+    state: SearchState, repair: Repair, most: Number, head: np.uint64, size: np.uint64
+) -> np.uint64:
     """Cut prices off at `most`, the new price of columns without a row; return the queue's length."""
     for j in range(np.uint64(len(state.price))):
         if state.price[j] > most:
@@ -135,7 +137,7 @@ def _lower_all(state: State, repair: Repair, most: Number, head: np.uint64, size
 @kernel
 def _make_best(
     lists: Lists,
-    state: State,
+    state: SearchState,
     repair: Repair,
     slack: Number,
     row: np.uint64,
@@ -163,7 +165,7 @@ def _make_best(
 
 
 @kernel
-def _ensure_listed(cost: Numbers, lists: Lists, state: State, row: Index, own: Number) -> Number:
+def _ensure_listed(cost: Numbers, lists: Lists, state: SearchState, row: Index, own: Number) -> Number:
     """List a row again if its list may lack columns better than `own`; return the number of costs read."""
     if not own > lists.bound[row]:
         return lists.size[row]
@@ -172,7 +174,7 @@ def _ensure_listed(cost: Numbers, lists: Lists, state: State, row: Index, own: N
 
 
 @kernel
-def lower_prices(cost: Numbers, lists: Lists, state: State, repair: Repair, monitor: Monitor) -> Number:
+def lower_prices(cost: Numbers, lists: Lists, state: SearchState, repair: Repair, monitor: Monitor) -> Number:
     """Make rows content by lower prices alone, within a budget; return the rounding error allowed.
 
     It also ends if a price is too low for 64 bits.
@@ -212,7 +214,7 @@ def lower_prices(cost: Numbers, lists: Lists, state: State, repair: Repair, moni
 
 
 @kernel
-def release_rows(cost: Numbers, lists: Lists, state: State, slack: Number) -> np.uint64:
+def release_rows(cost: Numbers, lists: Lists, state: SearchState, slack: Number) -> np.uint64:
     """Free the rows that are not content; return their number."""
     freed = ZERO
     for i in range(np.uint64(len(state.row_match))):
@@ -230,7 +232,7 @@ def release_rows(cost: Numbers, lists: Lists, state: State, slack: Number) -> np
 
 @kernel
 def finish(
-    cost: Numbers, lists: Lists, state: State, repair: Repair, monitor: Monitor
+    cost: Numbers, lists: Lists, state: SearchState, repair: Repair, monitor: Monitor
 ) -> tuple[Int64, np.uint64, np.uint64]:
     """Make all rows content by lower prices, then by shortest augmenting paths.
 
@@ -264,7 +266,7 @@ def largest_sizes(costs: DenseCosts | SparseCosts) -> NDArray[np.float64] | None
     return np.where(np.isfinite(size), size, 0.0)
 
 
-def note_largest(solution: Solution, item: int, state: State) -> None:
+def note_largest(solution: Solution, item: int, state: SearchState) -> None:
     """Raise `Solution.largest` of an item to the largest absolute price that its finish starts from."""
     if solution.largest is not None:
         size = float(np.abs(state.price).max(initial=0.0))

@@ -58,7 +58,7 @@ class Lists(NamedTuple):
     wanted: NDArray[np.uint64]  #: shape (n,): the number of columns that the row should list
 
 
-class State(NamedTuple):
+class SearchState(NamedTuple):
     """State of a solve for n rows and m >= n columns; numbers are int64 or float64."""
 
     price: Numbers  #: shape (m,): the prices of columns
@@ -91,7 +91,7 @@ class State(NamedTuple):
     limits: Limits
 
 
-def make_state(num_rows: int, num_columns: int, dtype: DTypeLike) -> State:
+def make_state(num_rows: int, num_columns: int, dtype: DTypeLike) -> SearchState:
     """Return the state for matrices of one shape, with numbers of dtype int64 or float64."""
     n, m = num_rows, num_columns
 
@@ -101,7 +101,7 @@ def make_state(num_rows: int, num_columns: int, dtype: DTypeLike) -> State:
     def indices(size: int) -> Array:
         return np.zeros(size, dtype=np.uint64)
 
-    return State(
+    return SearchState(
         price=numbers(m),
         matched_cost=numbers(n),
         row_match=indices(n),
@@ -154,7 +154,7 @@ def lists_of(costs: SparseCosts) -> Lists:
 
 
 @kernel
-def clear(state: State) -> None:
+def clear(state: SearchState) -> None:
     """Reset matching, prices and distances."""
     for j in range(np.uint64(len(state.column_match))):
         state.column_match[j] = NONE

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..arrays import Array
 from ..certify.exact import ExactPrices
-from .search_state import State
+from .search_state import SearchState
 
 #: How the solve of one matrix ended.
 SOLVED, STOPPED, INFEASIBLE, OVERFLOW = range(4)
@@ -53,7 +53,7 @@ def unsolved(items: int, num_rows: int, num_columns: int, dtype: DTypeLike) -> S
     )
 
 
-def with_violation(solution: Solution, state: State, root: Any, done: Any) -> Solution:
+def with_violation(solution: Solution, state: SearchState, root: Any, done: Any) -> Solution:
     """Return the solution with the rows and columns that the last search, which found no path, reached."""
     columns = state.done[: int(done)]
     rows = np.append(state.column_match[columns], np.uint64(root))

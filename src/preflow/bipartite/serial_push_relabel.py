@@ -147,7 +147,7 @@ class Rules(NamedTuple):
     double_push: bool  #: whether to raise labels above the second lowest
 
 
-class State(NamedTuple):
+class LabelState(NamedTuple):
     """The state besides the matching."""
 
     #: shape (num_columns,): a lower bound on the number of further columns on an alternating path to a free
@@ -161,7 +161,7 @@ class State(NamedTuple):
 
 
 @kernel
-def label_with_one(matching: Matching, state: State) -> None:
+def label_with_one(matching: Matching, state: LabelState) -> None:
     """Give free columns label 0 and matched ones label 1."""
     num_rows = np.uint64(len(matching.row_match))
     state.population[:] = 0
@@ -172,7 +172,7 @@ def label_with_one(matching: Matching, state: State) -> None:
 
 
 @kernel
-def global_relabel(columns: Adjacency, matching: Matching, state: State) -> None:
+def global_relabel(columns: Adjacency, matching: Matching, state: LabelState) -> None:
     """Set all labels to exact distances by a breadth-first search from the free columns."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(state.label))
     label, order, row_match = state.label, state.order, matching.row_match
@@ -204,7 +204,7 @@ def global_relabel(columns: Adjacency, matching: Matching, state: State) -> None
 
 
 @kernel
-def close_gap(state: State, level: np.uint64) -> np.uint64:
+def close_gap(state: LabelState, level: np.uint64) -> np.uint64:
     """Declare all columns with labels above `level` dead, since no column has this label; return how many."""
     dead = np.uint64(len(state.label)) + ONE
     closed = ZERO
@@ -274,7 +274,7 @@ def have_stalled(pushes: np.uint64, size_then: np.uint64, size: np.uint64, num_e
 def push_until(
     rows: Adjacency,
     matching: Matching,
-    state: State,
+    state: LabelState,
     begin: np.uint64,
     size: np.uint64,
     rules: Rules,
@@ -376,7 +376,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
     if options.stalled == "trees":
         check_packed(graph, "serial-push-relabel with trees")
     dtype = graph.rows.first.dtype
-    state = State(
+    state = LabelState(
         label=np.empty(num_columns, dtype=dtype),
         population=np.zeros(num_columns + 2, dtype=dtype),
         queue=np.empty(num_rows, dtype=dtype),

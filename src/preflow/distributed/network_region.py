@@ -23,7 +23,7 @@ from ..maxflow.warm.search_trees import (
     SINK,
     STOPPED,
     TOO_HIGH,
-    Forest,
+    KeptForest,
     grow,
     make_forest,
     repair,
@@ -91,7 +91,7 @@ class NetworkRegion:
         )
         self._demand = 0
         self._net = NOTHING
-        self._forest: Forest | None = None
+        self._forest: KeptForest | None = None
         self._sink_side: NDArray[np.bool_] | None = None
 
     def build(self) -> Self:

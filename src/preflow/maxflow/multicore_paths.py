@@ -114,7 +114,7 @@ from ..parallel.idle import (
 )
 from ..parallel.queues import Queues, append, clear, make_queues, pop, size
 from ..parallel.search import (
-    Search,
+    ParallelSearch,
     end_of_block,
     first_own,
     has_wide_level,
@@ -182,7 +182,7 @@ class PathsOptions:
 class State(NamedTuple):
     """The state that the threads share besides the residual network."""
 
-    search: Search  #: for global relabels by all threads together
+    search: ParallelSearch  #: for global relabels by all threads together
     queues: Queues  #: the vertices that were donated to each thread
     #: shape (n,): distance labels and current arcs
     height: Indices

@@ -86,7 +86,7 @@ class DinicOptions:
             check_positive_number("hi_pr_after", self.hi_pr_after)
 
 
-class State(NamedTuple):
+class DinicState(NamedTuple):
     """The state of the solver beside the residual network."""
 
     height: Indices  #: shape (n,)
@@ -100,7 +100,7 @@ class State(NamedTuple):
 
 
 @kernel
-def find_ends(net: ResidualArrays, state: State) -> tuple[np.uint64, np.uint64]:
+def find_ends(net: ResidualArrays, state: DinicState) -> tuple[np.uint64, np.uint64]:
     """List the vertices with excess and those with capacity to the sink; return how many there are.
 
     A vertex that has both sends to the sink before.
@@ -124,7 +124,7 @@ def find_ends(net: ResidualArrays, state: State) -> tuple[np.uint64, np.uint64]:
 
 @kernel
 def begin_search(
-    net: ResidualArrays, state: State, sources: np.uint64, sinks: np.uint64
+    net: ResidualArrays, state: DinicState, sources: np.uint64, sinks: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
     """Keep the ends that still have excess or capacity, and label them; return how many there are."""
     kept_sources, kept_sinks = ZERO, ZERO
@@ -149,7 +149,7 @@ def begin_search(
 
 @kernel
 def next_level_up(
-    net: ResidualArrays, state: State, begin: np.uint64, end: np.uint64, monitor: Monitor
+    net: ResidualArrays, state: DinicState, begin: np.uint64, end: np.uint64, monitor: Monitor
 ) -> tuple[np.uint64, bool]:
     """Search backwards over the arcs into ``from_sink[begin:end]``.
 
@@ -175,7 +175,7 @@ def next_level_up(
 
 @kernel
 def next_level_down(
-    net: ResidualArrays, state: State, begin: np.uint64, end: np.uint64, monitor: Monitor
+    net: ResidualArrays, state: DinicState, begin: np.uint64, end: np.uint64, monitor: Monitor
 ) -> tuple[np.uint64, bool]:
     """Search forwards over the arcs out of ``from_source[begin:end]``; return as `next_level_up` does."""
     met = False
@@ -198,7 +198,7 @@ def next_level_down(
 
 @kernel
 def find_levels(
-    net: ResidualArrays, state: State, sources: np.uint64, sinks: np.uint64, both: bool, monitor: Monitor
+    net: ResidualArrays, state: DinicState, sources: np.uint64, sinks: np.uint64, both: bool, monitor: Monitor
 ) -> tuple[np.uint64, np.uint64, bool]:
     """Search from both ends until the searches meet, and set the heights.
 
@@ -238,7 +238,7 @@ def find_levels(
 
 
 @kernel
-def forget_levels(state: State, source_end: np.uint64, sink_end: np.uint64) -> None:
+def forget_levels(state: DinicState, source_end: np.uint64, sink_end: np.uint64) -> None:
     """Clear the heights and distances of all vertices in both lists."""
     i = ZERO
     while i < source_end:
@@ -256,7 +256,7 @@ def forget_levels(state: State, source_end: np.uint64, sink_end: np.uint64) -> N
 
 @kernel
 def send_along(
-    net: ResidualArrays, state: State, source: np.uint64, depth: np.uint64, last: np.uint64
+    net: ResidualArrays, state: DinicState, source: np.uint64, depth: np.uint64, last: np.uint64
 ) -> tuple[np.uint64, np.int64]:
     """Send excess of `source` along the first `depth` arcs of the path to `last`, and on to the sink.
 
@@ -282,7 +282,7 @@ def send_along(
 
 @kernel
 def block(
-    net: ResidualArrays, state: State, source: np.uint64, work_limit: np.uint64, monitor: Monitor
+    net: ResidualArrays, state: DinicState, source: np.uint64, work_limit: np.uint64, monitor: Monitor
 ) -> None:
     """Send excess of a source along shortest paths until there is no further one.
 
@@ -326,7 +326,7 @@ def block(
 
 
 @kernel
-def run(net: ResidualArrays, state: State, both: bool, work_limit: np.uint64, monitor: Monitor) -> bool:
+def run(net: ResidualArrays, state: DinicState, both: bool, work_limit: np.uint64, monitor: Monitor) -> bool:
     """Find levels and block them until no source reaches the sink, or the solve is stopped.
 
     Return False if the work reaches the limit before.
@@ -364,7 +364,7 @@ def attempt(net: ResidualArrays, both_ends: bool, share: float | None, control: 
     control.progress[:] = net.excess.sum(dtype=np.float64)
     n, dtype = len(net.excess), net.head.dtype
     lists = (np.zeros(n, dtype=dtype) for _ in range(2))
-    state = State(*lists, *(np.empty(n, dtype=dtype) for _ in range(4)))
+    state = DinicState(*lists, *(np.empty(n, dtype=dtype) for _ in range(4)))
     work_limit = UNLIMITED if share is None else limit(share * (n + len(net.head)))
     if not run(net, state, both_ends, work_limit, control.monitor()):
         return None

@@ -122,7 +122,7 @@ class HighestLabelOptions:
         check_positive_integer("path_length", self.path_length)
 
 
-class State(NamedTuple):
+class HighestLabelState(NamedTuple):
     """The state of the solver beside the residual network."""
 
     #: shape (n,): distance labels, current arcs, and the order of the last global relabel
@@ -134,7 +134,7 @@ class State(NamedTuple):
     levels: Levels
 
 
-class Rules(NamedTuple):
+class HighestLabelRules(NamedTuple):
     """The options that the kernel follows, and when a global relabel is due."""
 
     #: gap, initial_wave, drain: as in :class:`HighestLabelOptions`
@@ -150,7 +150,12 @@ class Rules(NamedTuple):
 
 @kernel
 def global_relabel(
-    net: ResidualArrays, state: State, reached: np.uint64, begin: np.uint64, end: np.uint64, drain: bool
+    net: ResidualArrays,
+    state: HighestLabelState,
+    reached: np.uint64,
+    begin: np.uint64,
+    end: np.uint64,
+    drain: bool,
 ) -> tuple[np.uint64, np.uint64]:
     """Make all heights exact and reset the current arcs of the vertices that the search reached."""
     reached, pushes = distances_to_sink(net, state.height, state.order, reached, begin, end, drain)
@@ -163,7 +168,7 @@ def global_relabel(
 
 
 @kernel
-def push_wave(net: ResidualArrays, state: State, reached: np.uint64) -> np.uint64:
+def push_wave(net: ResidualArrays, state: HighestLabelState, reached: np.uint64) -> np.uint64:
     """Push excess over admissible arcs in one sweep, farthest vertices first; return the number of pushes."""
     pushes = ZERO
     k = reached
@@ -191,7 +196,7 @@ def push_wave(net: ResidualArrays, state: State, reached: np.uint64) -> np.uint6
 
 
 @kernel
-def label_one(net: ResidualArrays, state: State) -> np.uint64:
+def label_one(net: ResidualArrays, state: HighestLabelState) -> np.uint64:
     """Give every vertex height 1, a valid if poor labelling; return the number of vertices."""
     for v in range(len(net.excess)):
         state.height[v] = 1
@@ -215,7 +220,7 @@ def find_admissible(
 
 @kernel
 def push_along_path(
-    net: ResidualArrays, state: State, last: np.uint64, h: np.uint64, exact_below: np.uint64
+    net: ResidualArrays, state: HighestLabelState, last: np.uint64, h: np.uint64, exact_below: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
     """Push excess of ``path[0]``, of height `h`, along the path; each arc takes what its capacity allows.
 
@@ -253,7 +258,9 @@ def push_along_path(
 
 
 @kernel
-def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monitor) -> None:
+def first_stage(
+    net: ResidualArrays, state: HighestLabelState, rules: HighestLabelRules, monitor: Monitor
+) -> None:
     """Push excess until none can reach the sink.
 
     On return the heights are exact, also after the stop flag was raised.
@@ -417,7 +424,7 @@ def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -
     relabel_limit, work_limit = relabel_limits(options.relabel_rule, options.relabel_period, n, m)
     log_size = relabel_log_size(relabel_limit, work_limit, n) if options.gap else 2
     dtype = net.head.dtype
-    state = State(
+    state = HighestLabelState(
         height=np.full(n, n + 1, dtype=dtype),
         current=np.empty(n, dtype=dtype),
         order=np.empty(n, dtype=dtype),
@@ -425,7 +432,7 @@ def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -
         levels=make_levels(n, log_size, dtype),
     )
     control.progress[:] = net.excess.sum(dtype=np.float64)
-    rules = Rules(
+    rules = HighestLabelRules(
         gap=options.gap,
         exact_start=options.initial_labels == "exact",
         initial_wave=options.initial_wave,

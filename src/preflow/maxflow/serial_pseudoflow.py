@@ -130,7 +130,7 @@ class Forest(NamedTuple):
     population: Indices  #: shape (n + 2,): number of vertices of each label
 
 
-class Rules(NamedTuple):
+class PseudoflowRules(NamedTuple):
     """How the trees are merged."""
 
     highest: bool  #: whether a strong root with the largest label is next, or one with the smallest
@@ -230,7 +230,9 @@ def merge(net: ResidualArrays, forest: Forest, v: np.uint64, arc: np.uint64) -> 
 
 
 @kernel
-def send_up(net: ResidualArrays, forest: Forest, v: np.uint64, rules: Rules, monitor: Monitor) -> np.uint64:
+def send_up(
+    net: ResidualArrays, forest: Forest, v: np.uint64, rules: PseudoflowRules, monitor: Monitor
+) -> np.uint64:
     """Send the excess of a vertex up to its root, and from there to the sink; return the root.
 
     Vertices that cannot send all that they get become strong roots.
@@ -271,7 +273,7 @@ def send_up(net: ResidualArrays, forest: Forest, v: np.uint64, rules: Rules, mon
 
 
 @kernel
-def add_roots(net: ResidualArrays, forest: Forest, rules: Rules, monitor: Monitor) -> None:
+def add_roots(net: ResidualArrays, forest: Forest, rules: PseudoflowRules, monitor: Monitor) -> None:
     """Send excess to the sink where a vertex can, and put the vertices that keep some into the buckets."""
     v = ZERO
     while v < np.uint64(len(forest.label)):
@@ -415,7 +417,9 @@ def global_relabel(net: ResidualArrays, forest: Forest, order: Indices, monitor:
 
 
 @kernel
-def run(net: ResidualArrays, forest: Forest, order: Indices, rules: Rules, monitor: Monitor) -> None:
+def run(
+    net: ResidualArrays, forest: Forest, order: Indices, rules: PseudoflowRules, monitor: Monitor
+) -> None:
     """Merge strong trees until all of them are dead, or the solve is stopped."""
     n = np.uint64(len(forest.label))
     counts = monitor.counts
@@ -478,7 +482,7 @@ def merge_trees(
     if options.relabel_period is not None:
         fruitless = limit(options.relabel_period * FRUITLESS_RELABELS * n)
         pushed = limit(options.relabel_period * PUSHES_A_VERTEX * n)
-    rules = Rules(options.order == "highest", options.bucket == "lifo", backward, fruitless, pushed)
+    rules = PseudoflowRules(options.order == "highest", options.bucket == "lifo", backward, fruitless, pushed)
     # Labels that never occur take no memory.
     by_label = (np.zeros(n + 2, dtype=label.dtype) for _ in range(3))
     forest = Forest(label, vertex, *by_label)

@@ -77,7 +77,7 @@ from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, REL
 from . import inboxes
 from .barrier import wait
 from .delays import delay
-from .search import Search, make_search, search_together
+from .search import ParallelSearch, make_search, search_together
 from .thread_pool import run_solver
 
 #: Least number of blocks of consecutive vertices for each thread. Arcs tend to join vertices with close
@@ -92,21 +92,21 @@ UNREPORTED = 64
 FRUITLESS = 8
 #: A concurrent search checks whether the epoch is over once per this many vertices.
 SEARCH_BATCH = np.uint64(256)
-#: Positions in State.signals: whether the epoch is over; the relabels since the last global relabel of either
-#: kind; whether a thread searches concurrently; whether the solve is to stop; how many threads work in this
-#: epoch.
+#: Positions in LockFreeState.signals: whether the epoch is over; the relabels since the last global relabel
+#: of either kind; whether a thread searches concurrently; whether the solve is to stop; how many threads work
+#: in this epoch.
 OVER, RELABELED, SEARCHING, STOPPING, OWNERS = (np.uint64(k) * PADDING for k in range(5))
-#: Positions in a thread's row of State.found: the excess of all vertices in its blocks, and of the active
-#: ones.
+#: Positions in a thread's row of LockFreeState.found: the excess of all vertices in its blocks, and of the
+#: active ones.
 REMAINING, ACTIVE = ZERO, ONE
 #: Position in a thread's counters: its pushes in discharges that began while another thread searched.
 CONCURRENT_PUSHES = COUNTER_ROW - 1
 
 
-class State(NamedTuple):
+class LockFreeState(NamedTuple):
     """The state that the threads share beside the residual network."""
 
-    search: Search  #: the state of the exact search
+    search: ParallelSearch  #: the state of the exact search
     lists: inboxes.Inboxes  #: the active vertices of each thread
     #: a global relabel is due after this many relabels of all threads together
     relabel_limit: np.uint64
@@ -125,13 +125,13 @@ class State(NamedTuple):
 
 
 @kernel
-def over(state: State, monitor: Monitor) -> bool:
+def over(state: LockFreeState, monitor: Monitor) -> bool:
     """Return whether the epoch is over or the solve is to stop."""
     return bool(relaxed_load(state.signals, OVER) != ZERO or relaxed_load(monitor.stop, ZERO) != 0)
 
 
 @kernel
-def activate(state: State, thread: np.uint64, v: np.uint64) -> None:
+def activate(state: LockFreeState, thread: np.uint64, v: np.uint64) -> None:
     """List `v`, which had no excess before: here if this thread's list is empty, else by its block."""
     delay(state.delays, thread)
     owner = (v >> state.block_bits) % state.signals[OWNERS]
@@ -143,7 +143,7 @@ def activate(state: State, thread: np.uint64, v: np.uint64) -> None:
 
 @kernel
 def discharge(
-    net: ResidualNetwork, state: State, thread: np.uint64, v: np.uint64, monitor: Monitor
+    net: ResidualNetwork, state: LockFreeState, thread: np.uint64, v: np.uint64, monitor: Monitor
 ) -> np.uint64:
     """Push from `v` and relabel it until its excess is gone, it is dead, or the epoch is over.
 
@@ -211,7 +211,9 @@ def lift(height: Indices, v: np.uint64, least: np.uint64) -> np.uint64:
 
 
 @kernel
-def search_concurrently(net: ResidualNetwork, state: State, thread: np.uint64, monitor: Monitor) -> None:
+def search_concurrently(
+    net: ResidualNetwork, state: LockFreeState, thread: np.uint64, monitor: Monitor
+) -> None:
     """Raise labels to distances to the sink while other threads push; give up if the epoch ends."""
     order, seen = state.search.order, state.seen
     n = np.uint64(len(seen))
@@ -256,7 +258,9 @@ def search_concurrently(net: ResidualNetwork, state: State, thread: np.uint64, m
 
 
 @kernel
-def work_through_epoch(net: ResidualNetwork, state: State, thread: np.uint64, monitor: Monitor) -> None:
+def work_through_epoch(
+    net: ResidualNetwork, state: LockFreeState, thread: np.uint64, monitor: Monitor
+) -> None:
     """Discharge vertices until no thread has one, an exact search is due, or the solve is to stop."""
     signals, counts = state.signals, monitor.counts
     owners = signals[OWNERS]
@@ -290,7 +294,7 @@ def work_through_epoch(net: ResidualNetwork, state: State, thread: np.uint64, mo
 
 @kernel
 def begin_epoch(
-    net: ResidualNetwork, state: State, thread: np.uint64, owners: np.uint64, monitor: Monitor
+    net: ResidualNetwork, state: LockFreeState, thread: np.uint64, owners: np.uint64, monitor: Monitor
 ) -> None:
     """List the active vertices of the thread's blocks and add up their excess, while nothing is pushed.
 
@@ -320,7 +324,7 @@ def begin_epoch(
 
 
 @kernel
-def first_stage(net: ResidualNetwork, state: State, thread: np.uint64, monitor: Monitor) -> None:
+def first_stage(net: ResidualNetwork, state: LockFreeState, thread: np.uint64, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
     On return the heights are exact, even if the stop flag was set, unless a thread failed and so broke the
@@ -363,7 +367,7 @@ def push_relabel(
     O(n^2 m) operations. Memory per vertex: three indices, and one byte more for concurrent searches.
     """
     n, num_threads = len(net.excess), control.threads
-    state = State(
+    state = LockFreeState(
         search=make_search(num_threads, n, len(net.residual), dtype),
         lists=inboxes.make_inboxes(num_threads, n, dtype),
         relabel_limit=UNLIMITED if relabel_period is None else limit(relabel_period * n),

@@ -96,7 +96,7 @@ MANY_ARCS = 32
 OVERSHOOT = (np.uint64(5), np.uint64(4))
 
 
-class Search(NamedTuple):
+class ParallelSearch(NamedTuple):
     """The state that the threads of a search share; `order` is the result."""
 
     barrier: NDArray[np.int64]
@@ -167,7 +167,7 @@ class Round(NamedTuple):
     drain: bool
 
 
-def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: DTypeLike) -> Search:
+def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: DTypeLike) -> ParallelSearch:
     """Return the shared state of searches by `num_threads` threads."""
 
     def number(value: int) -> NDArray[np.uint64]:
@@ -184,7 +184,7 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: DType
     small = num_vertices + 1
     if num_threads > 1:
         small = SMALL_LEVEL * num_vertices // (num_threads * max(1, num_arcs))
-    return Search(
+    return ParallelSearch(
         barrier=make_barrier(num_threads),
         num_threads=number(num_threads),
         shift=number(shift),
@@ -212,19 +212,19 @@ def slot(thread: Index) -> np.uint64:
 
 
 @kernel
-def owner_of(search: Search, v: np.uint64) -> Number:
+def owner_of(search: ParallelSearch, v: np.uint64) -> Number:
     """Return the thread that owns a vertex."""
     return (v >> search.shift[0]) % search.num_threads[0]
 
 
 @kernel
-def first_own(search: Search, thread: np.uint64) -> Number:
+def first_own(search: ParallelSearch, thread: np.uint64) -> Number:
     """Return the first vertex that a thread owns; it may be n or more."""
     return thread << search.shift[0]
 
 
 @kernel
-def next_own(search: Search, v: np.uint64) -> np.uint64:
+def next_own(search: ParallelSearch, v: np.uint64) -> np.uint64:
     """Return the next vertex of the thread that owns `v`; it may be n or more."""
     v += ONE
     if v & ((ONE << search.shift[0]) - ONE) == ZERO:
@@ -233,33 +233,33 @@ def next_own(search: Search, v: np.uint64) -> np.uint64:
 
 
 @kernel
-def end_of_block(search: Search, v: np.uint64, num_vertices: np.uint64) -> np.uint64:
+def end_of_block(search: ParallelSearch, v: np.uint64, num_vertices: np.uint64) -> np.uint64:
     """Return the end of the block that begins with a vertex."""
     return min(v + (ONE << search.shift[0]), num_vertices)
 
 
 @kernel
-def next_block(search: Search, v: np.uint64) -> Number:
+def next_block(search: ParallelSearch, v: np.uint64) -> Number:
     """Return where the next block of the thread that owns the block at `v` begins; it may be n or more."""
     return v + (search.num_threads[0] << search.shift[0])
 
 
 @kernel
-def message_count_at(search: Search, half: np.uint64, writer: np.uint64, reader: np.uint64) -> Number:
+def message_count_at(search: ParallelSearch, half: np.uint64, writer: np.uint64, reader: np.uint64) -> Number:
     """Return the index of a box in ``search.num_messages``."""
     stride = np.uint64(len(search.num_messages)) // (search.num_threads[0] * TWO)
     return (half * search.num_threads[0] + writer) * stride + reader
 
 
 @kernel
-def first_message(search: Search, half: np.uint64, writer: np.uint64, reader: np.uint64) -> Number:
+def first_message(search: ParallelSearch, half: np.uint64, writer: np.uint64, reader: np.uint64) -> Number:
     """Return where a box begins in ``search.messages``."""
     num_threads = search.num_threads[0]
     return ((half * num_threads + writer) * num_threads + reader) * search.box_size[0] * TWO
 
 
 @kernel
-def discard_messages(search: Search, half: np.uint64, writer: np.uint64) -> None:
+def discard_messages(search: ParallelSearch, half: np.uint64, writer: np.uint64) -> None:
     """Empty a thread's boxes to all others in one half."""
     for reader in range(search.num_threads[0]):
         search.num_messages[message_count_at(search, half, writer, np.uint64(reader))] = ZERO
@@ -278,7 +278,7 @@ def drain_to_sink(net: ResidualNetwork, v: np.uint64) -> np.uint64:
 
 @kernel
 def reach(
-    search: Search,
+    search: ParallelSearch,
     owner: np.uint64,
     net: ResidualNetwork,
     height: Indices,
@@ -329,7 +329,7 @@ def few_left(net: ResidualNetwork, size: np.uint64, reached: np.uint64) -> bool:
 
 @kernel
 def search_back(
-    search: Search,
+    search: ParallelSearch,
     thread: np.uint64,
     net: ResidualNetwork,
     height: Indices,
@@ -358,7 +358,12 @@ def search_back(
 
 @kernel
 def look_ahead(
-    search: Search, net: ResidualNetwork, height: Indices, begin: np.uint64, last: np.uint64, k: np.uint64
+    search: ParallelSearch,
+    net: ResidualNetwork,
+    height: Indices,
+    begin: np.uint64,
+    last: np.uint64,
+    k: np.uint64,
 ) -> None:
     """Prefetch in three steps the data that the search from ``order[begin : last]`` will read.
 
@@ -387,7 +392,12 @@ def look_ahead(
 
 @kernel
 def search_part(
-    search: Search, thread: np.uint64, net: ResidualNetwork, height: Indices, part: Part, this_round: Round
+    search: ParallelSearch,
+    thread: np.uint64,
+    net: ResidualNetwork,
+    height: Indices,
+    part: Part,
+    this_round: Round,
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Search from a thread's part of a level, until the part is complete or a box is full.
 
@@ -437,7 +447,7 @@ def search_part(
 
 @kernel
 def receive_messages(
-    search: Search,
+    search: ParallelSearch,
     thread: np.uint64,
     net: ResidualNetwork,
     height: Indices,
@@ -463,7 +473,7 @@ def receive_messages(
 
 
 @kernel
-def first_at(search: Search, thread: np.uint64, height: Indices, level: np.uint64) -> np.uint64:
+def first_at(search: ParallelSearch, thread: np.uint64, height: Indices, level: np.uint64) -> np.uint64:
     """Return how many of the vertices that a thread found in the last search have heights below `level`."""
     first = thread * search.room[0]
     low = ZERO
@@ -479,7 +489,7 @@ def first_at(search: Search, thread: np.uint64, height: Indices, level: np.uint6
 
 @kernel
 def start_search(
-    search: Search,
+    search: ParallelSearch,
     thread: np.uint64,
     net: ResidualNetwork,
     height: Indices,
@@ -553,7 +563,7 @@ def level_to_end_with(level: np.uint64) -> np.uint64:
 
 @kernel
 def search_alone(
-    search: Search,
+    search: ParallelSearch,
     net: ResidualNetwork,
     height: Indices,
     front: Front,
@@ -598,7 +608,7 @@ def search_alone(
 
 @kernel
 def has_wide_level(
-    search: Search, net: ResidualNetwork, height: Indices, width: np.uint64, enough: np.uint64
+    search: ParallelSearch, net: ResidualNetwork, height: Indices, width: np.uint64, enough: np.uint64
 ) -> bool:
     """Return whether a level has at least `width` vertices; look at the `enough` nearest to the sink only."""
     for thread in range(search.num_threads[0]):
@@ -610,7 +620,7 @@ def has_wide_level(
 
 @kernel
 def go_on_alone(
-    search: Search, net: ResidualNetwork, height: Indices, front: Front, half: np.uint64, drain: bool
+    search: ParallelSearch, net: ResidualNetwork, height: Indices, front: Front, half: np.uint64, drain: bool
 ) -> np.uint64:
     """Receive all messages, then search with one thread while levels are small; return the pushes made."""
     pushes = ZERO
@@ -627,7 +637,7 @@ def go_on_alone(
 
 @kernel
 def search_again(
-    search: Search,
+    search: ParallelSearch,
     thread: np.uint64,
     net: ResidualNetwork,
     height: Indices,
@@ -741,7 +751,7 @@ def height_not_reached(label: np.uint64, ceiling: np.uint64, num_vertices: np.ui
 
 @kernel
 def search_together(
-    search: Search, thread: np.uint64, net: ResidualNetwork, height: Indices, drain: bool
+    search: ParallelSearch, thread: np.uint64, net: ResidualNetwork, height: Indices, drain: bool
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 

@@ -64,7 +64,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.strong_components import find_components, new_components
 from ..solving.deadline import Deadline
-from .second_stage import BLACK, GREY, WHITE, Search
+from .second_stage import BLACK, GREY, WHITE, SecondStageSearch
 from .step import Applied, Bounds, FlowProblem
 
 #: The contracted network must have at most this share of the vertices.
@@ -541,7 +541,7 @@ def route(up: Trees, down: Trees, sends: bool, fetches: bool, surplus: Numbers, 
 
 
 @kernel
-def cancel_cycles(graph: SortedArcs, amount: Numbers, search: Search) -> None:
+def cancel_cycles(graph: SortedArcs, amount: Numbers, search: SecondStageSearch) -> None:
     """Cancel all cycles of flow by depth-first searches.
 
     ``amount[k]`` is the flow of arc `k` of the sorted arcs. On entry all vertices are WHITE, and the current
@@ -596,7 +596,7 @@ def without_cycles(arcs: Arcs, flow: Array, size: int) -> None:
     forward = graph.number < len(flow)
     numbers = np.where(forward, graph.number, graph.number - len(flow))
     amount = np.abs(flow[numbers])
-    search = Search(
+    search = SecondStageSearch(
         np.full(size, WHITE, dtype=np.uint8),
         graph.first[:-1].copy(),
         *(np.empty(size, dtype=graph.first.dtype) for _ in range(2)),

@@ -95,7 +95,7 @@ class TransportSimplexOptions:
         check_positive_integer("added", self.added)
 
 
-class Search(NamedTuple):
+class PivotSearch(NamedTuple):
     """A search of all rows for pairs of small reduced cost; threads have rows of `reduced` and `least`."""
 
     cost: Numbers  #: shape (n, m)
@@ -112,7 +112,7 @@ class Search(NamedTuple):
 
 
 @kernel
-def search_rows(search: Search, thread: np.uint64, begin: np.uint64, end: np.uint64) -> None:
+def search_rows(search: PivotSearch, thread: np.uint64, begin: np.uint64, end: np.uint64) -> None:
     """Write the cheapest pairs of some rows, each from another block of columns."""
     cost, price, most, found = search.cost, search.price, search.most, search.found
     reduced, least = search.reduced[thread], search.least[thread]
@@ -148,7 +148,7 @@ def search_rows(search: Search, thread: np.uint64, begin: np.uint64, end: np.uin
 
 
 @kernel
-def search_share(thread: np.uint64, search: Search) -> None:
+def search_share(thread: np.uint64, search: PivotSearch) -> None:
     """Search rows, TURN at a time, until there are none or the solve is to stop."""
     n = np.uint64(len(search.cost))
     while relaxed_load(search.stop, ZERO) == 0:
@@ -159,7 +159,7 @@ def search_share(thread: np.uint64, search: Search) -> None:
 
 
 @kernel
-def search_together(pool: NativePool, num_threads: np.uint64, search: Search) -> None:
+def search_together(pool: NativePool, num_threads: np.uint64, search: PivotSearch) -> None:
     """Search all rows on `num_threads` threads."""
     run_in_pool(pool, num_threads, entry_of(search_share, search), address_of(search))
 
@@ -313,8 +313,8 @@ class Pricing:
         turn, stop = np.zeros(1, dtype=np.uint64), self.control.stop
         self.control.counts[ARC_SCANS] += np.uint64(self.n * self.m)
 
-        def search_in(cost: Array, rows: slice, room: tuple[Array, Array]) -> Search:
-            return Search(cost, price, limit[rows], np.uint64(most), *room, found[rows], turn, stop)
+        def search_in(cost: Array, rows: slice, room: tuple[Array, Array]) -> PivotSearch:
+            return PivotSearch(cost, price, limit[rows], np.uint64(most), *room, found[rows], turn, stop)
 
         if self.dense is not None:
             search = search_in(self.dense, slice(None), self._room(threads))

@@ -56,7 +56,7 @@ from ...solving.run import Control
 from .. import push_relabel
 from ..dense_rows import ROOM, WANTED
 from ..scaling_finish import finish, from_scratch, largest_sizes, load, make_repair, note_largest, rounded
-from ..search_state import Lists, State, clear, lists_of, make_lists, make_state
+from ..search_state import Lists, SearchState, clear, lists_of, make_lists, make_state
 from ..serial_shortest_path import ShortestPathOptions
 from ..serial_shortest_path import solve as solve_by_paths
 from ..solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED, Solution, unsolved, with_violation
@@ -191,7 +191,7 @@ class Item:
     def __init__(
         self,
         costs: DenseCosts | SparseCosts,
-        state: State,
+        state: SearchState,
         options: CostScalingOptions,
         control: Control,
         solution: Solution,

@@ -45,7 +45,7 @@ from ...solving.monitor import Monitor
 from ...stats import ARC_SCANS, PUSHES
 from ..dense_rows import list_row
 from ..push_relabel import LATE, TOO_LOW
-from ..search_state import Lists, State
+from ..search_state import Lists, SearchState
 from ..solution import SOLVED, STOPPED
 
 #: Owners of columns that no row of the matrix has: no row at all, or an idle row.
@@ -241,7 +241,7 @@ def best_of_row(
 
 @kernel
 def list_and_choose(
-    cost: Numbers, lists: Lists, state: State, bidding: Bidding, prices: Prices, row: np.uint64
+    cost: Numbers, lists: Lists, state: SearchState, bidding: Bidding, prices: Prices, row: np.uint64
 ) -> tuple[Number, Number, np.uint64]:
     """List a row again; return its least reduced cost, the second least, and the column of the least."""
     list_row(cost, lists, state, row, ZERO)
@@ -260,7 +260,7 @@ def list_and_choose(
 def refine(
     cost: Numbers,
     lists: Lists,
-    state: State,
+    state: SearchState,
     bidding: Bidding,
     prices: Prices,
     budget: np.uint64,

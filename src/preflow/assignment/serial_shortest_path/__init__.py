@@ -49,7 +49,7 @@ from ...stats import ARC_SCANS
 from ..augmenting_paths import augment_rows, list_free_rows
 from ..dense_rows import ROOM, WANTED, list_row, reduce_columns
 from ..row_reduction import reduce_rows, reduce_whole_rows
-from ..search_state import NONE, Lists, State, clear, lists_of, make_lists, make_state
+from ..search_state import NONE, Lists, SearchState, clear, lists_of, make_lists, make_state
 from ..solution import INFEASIBLE, OVERFLOW, STOPPED, Solution, unsolved, with_violation
 from .places import group, solve_places
 from .points import solve_points
@@ -108,7 +108,7 @@ class Start(NamedTuple):
     """Lists, state and work of one thread, for matrices of one shape."""
 
     lists: Lists
-    state: State
+    state: SearchState
     work: Work
 
 
@@ -143,7 +143,7 @@ def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) ->
 
 
 @kernel
-def reduce_listed_columns(lists: Lists, state: State) -> None:
+def reduce_listed_columns(lists: Lists, state: SearchState) -> None:
     """Column reduction over lists, which hold all pairs of a sparse matrix."""
     price, parent, distance = state.price, state.parent, state.distance
     for i in range(np.uint64(len(state.row_match))):
@@ -201,7 +201,7 @@ def assign_free_rows(cost: Numbers, start: Start, monitor: Monitor) -> tuple[Int
 
 
 @kernel
-def write_solution(state: State, match: NDArray[np.int64], u: Numbers, v: Numbers) -> None:
+def write_solution(state: SearchState, match: NDArray[np.int64], u: Numbers, v: Numbers) -> None:
     """Write the columns and the prices of one matrix."""
     for i in range(np.uint64(len(match))):
         j = state.row_match[i]

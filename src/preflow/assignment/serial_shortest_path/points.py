@@ -48,7 +48,7 @@ from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
 from ..augmenting_paths import augment, pop, reset_touched, row_height, sift_up
 from ..row_reduction import two_best
-from ..search_state import DONE, NONE, Lists, State, clear, make_lists, make_state
+from ..search_state import DONE, NONE, Lists, SearchState, clear, make_lists, make_state
 from ..solution import INFEASIBLE, SOLVED, STOPPED
 
 #: Columns of a row's list.
@@ -105,7 +105,7 @@ def _find_columns(
 
 
 @kernel
-def list_best(points: Points, lists: Lists, state: State, row: Index, number: Number) -> None:
+def list_best(points: Points, lists: Lists, state: SearchState, row: Index, number: Number) -> None:
     """List the best columns of a row at the current prices."""
     first = lists.first[row]
     room = lists.first[row + ONE] - first
@@ -119,7 +119,9 @@ def list_best(points: Points, lists: Lists, state: State, row: Index, number: Nu
 
 
 @kernel
-def list_all(points: Points, lists: Lists, state: State, stop: NDArray[np.int64]) -> tuple[Int64, float]:
+def list_all(
+    points: Points, lists: Lists, state: SearchState, stop: NDArray[np.int64]
+) -> tuple[Int64, float]:
     """List all rows; return the ending and the sum of the differences of last and first cost listed."""
     spread = 0.0
     for i in range(np.uint64(len(state.row_match))):
@@ -133,7 +135,7 @@ def list_all(points: Points, lists: Lists, state: State, stop: NDArray[np.int64]
 
 @kernel
 def _two_best(
-    points: Points, lists: Lists, state: State, row: Index
+    points: Points, lists: Lists, state: SearchState, row: Index
 ) -> tuple[float, np.uint64, float, np.uint64]:
     """Return the least two reduced costs of a row, each with its place in the list."""
     best, place, second, place_2 = two_best(lists, state.price, row, state.limits.beyond)
@@ -144,7 +146,7 @@ def _two_best(
 
 
 @kernel
-def _match(lists: Lists, state: State, row: np.uint64, place: np.uint64) -> Number:
+def _match(lists: Lists, state: SearchState, row: np.uint64, place: np.uint64) -> Number:
     """Match a row with the column at a place of its list; return the row that had it, or NONE."""
     column = np.uint64(lists.column[place])
     other = state.column_match[column]
@@ -158,8 +160,8 @@ def _match(lists: Lists, state: State, row: np.uint64, place: np.uint64) -> Numb
 
 @kernel
 def free_rows(
-    points: Points, lists: Lists, state: State, epsilon: float, stop: NDArray[np.int64]
-) -> tuple[Int64, np.uint64]:
+    points: Points, lists: Lists, state: SearchState, epsilon: float, stop: NDArray[np.int64]
+) -> tuple[Int64, Index]:
     """Free the rows that have a better column by more than `epsilon`, and list all free rows.
 
     Return the ending, and the number of rows in `free`.
@@ -185,12 +187,12 @@ def free_rows(
 def auction(
     points: Points,
     lists: Lists,
-    state: State,
-    size: np.uint64,
+    state: SearchState,
+    size: Index,
     overbid: float,
     budget: np.uint64,
     monitor: Monitor,
-) -> tuple[Int64, np.uint64]:
+) -> tuple[Int64, Index]:
     """Let free rows bid, first come first served, until none is left or `budget` bids are made.
 
     Returns the ending and the number of free rows.
@@ -220,8 +222,8 @@ def auction(
 
 @kernel
 def reduce_rows(
-    points: Points, lists: Lists, state: State, size: np.uint64, budget: np.uint64, monitor: Monitor
-) -> tuple[Int64, np.uint64]:
+    points: Points, lists: Lists, state: SearchState, size: Index, budget: np.uint64, monitor: Monitor
+) -> tuple[Int64, Index]:
     """Do augmenting row reduction as :func:`..row_reduction.reduce_rows` does.
 
     Returns the ending and the number of rows left in `free`.
@@ -270,7 +272,7 @@ class Front(NamedTuple):
 
 @kernel
 def _relax(
-    state: State,
+    state: SearchState,
     front: Front,
     row: np.uint64,
     height: float,
@@ -305,7 +307,9 @@ def _relax(
 
 
 @kernel
-def _relax_whole_row(points: Points, state: State, front: Front, row: np.uint64, height: float) -> Front:
+def _relax_whole_row(
+    points: Points, state: SearchState, front: Front, row: np.uint64, height: float
+) -> Front:
     """Relax all pairs of a row, leaf by leaf of the tree."""
     tree = points.tree
     for axis in range(np.uint64(len(tree.query))):
@@ -329,7 +333,7 @@ def _relax_whole_row(points: Points, state: State, front: Front, row: np.uint64,
 
 
 @kernel
-def _wait_in_heap(state: State, front: Front, row: np.uint64, distance: float) -> Front:
+def _wait_in_heap(state: SearchState, front: Front, row: np.uint64, distance: float) -> Front:
     """Put a row into the heap at the least distance of the columns that it has not relaxed."""
     if not distance < front.nearest:
         return front
@@ -345,7 +349,7 @@ def _wait_in_heap(state: State, front: Front, row: np.uint64, distance: float) -
 
 @kernel
 def search_points(
-    points: Points, lists: Lists, state: State, root: np.uint64, number: np.uint64, monitor: Monitor
+    points: Points, lists: Lists, state: SearchState, root: np.uint64, number: np.uint64, monitor: Monitor
 ) -> Int64:
     """Match `root` along a shortest path; return the ending.
 
@@ -427,7 +431,7 @@ def search_points(
 
 
 @kernel
-def search_all(points: Points, lists: Lists, state: State, size: np.uint64, monitor: Monitor) -> Int64:
+def search_all(points: Points, lists: Lists, state: SearchState, size: Index, monitor: Monitor) -> Int64:
     """Match the first `size` rows of `free`, each along a shortest path; return the ending."""
     for k in range(size):
         if relaxed_load(monitor.stop, 0) != 0:
@@ -455,10 +459,10 @@ class PointSolve:
         _, n, m = costs.shape
         self.control = control
         self.points, self.row_order, self.column_order = make_points(costs, WINDOW)
-        self.state: State = make_state(n, m, np.float64)
+        self.state: SearchState = make_state(n, m, np.float64)
         self.lists: Lists = make_lists(n, min(ROOM, m), ROOM, np.float64)
         self.budget = np.uint64(min(reduction * n, 2.0**60))
-        self.free = np.uint64(n)
+        self.free: Index = n
 
     def run(self, use_auction: bool) -> int:
         """Assign all rows; return the ending."""

@@ -79,8 +79,8 @@ from ..serial_push_relabel import (
     pushes_until_look,
 )
 from .labels import gap_closed, global_relabel
-from .last_rows import Search, make_search, match_from_both_sides
-from .pushes import SIGNALS, Limits, State, clear_signals, push_share
+from .last_rows import LastRows, make_search, match_from_both_sides
+from .pushes import SIGNALS, Limits, PushState, clear_signals, push_share
 
 #: A round ends after num_columns >> ROUND_SHIFT pushes, or after LEAST_PUSHES per thread if these are more,
 #: but at most after one relabel period. It ends earlier if a quarter of the threads have no row left, or if
@@ -139,8 +139,8 @@ class Stage(NamedTuple):
     rows: Adjacency
     columns: Adjacency
     matching: Matching
-    state: State
-    search: Search
+    state: PushState
+    search: LastRows
     #: the number of the last round; the `size` active rows are in ``active[base : base + size]``. If `number`
     #: is 0, the stage first packs the matching and lists the active rows.
     number: np.uint64
@@ -276,7 +276,7 @@ def solve(
     search_limit = limit(graph.num_edges / SEARCH_SHARE)
     relabel_limit = limit(options.relabel_period * (num_rows + num_columns))
     in_round = min(int(relabel_limit), max(num_columns >> ROUND_SHIFT, LEAST_PUSHES * threads))
-    state = State(
+    state = PushState(
         packed=make_packed(graph, threads, "multicore-push-relabel", 0, True),
         rounds=make_rounds(control, np.uint64),
         signals=np.zeros(SIGNALS, dtype=np.uint64),

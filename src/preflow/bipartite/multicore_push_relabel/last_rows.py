@@ -55,7 +55,7 @@ from ...stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from ..match_arrays import NONE, Matching
 from ..packed_columns import HALF, NOBODY, Packed, dead_label
 from ..queue_prefetch import MOST_VALUES
-from .pushes import State
+from .pushes import PushState
 
 #: The stamp of closed vertices.
 CLOSED = NOBODY
@@ -88,7 +88,7 @@ class Trees(NamedTuple):
     met: NDArray[np.uint64]
 
 
-class Search(NamedTuple):
+class LastRows(NamedTuple):
     """The state of the searches, besides a packed matching."""
 
     columns: Adjacency  #: the rows of every column, or room for them
@@ -115,7 +115,7 @@ class Side(NamedTuple):
     is_rows: bool  #: whether it is the side of the rows
 
 
-def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int, levels: Any) -> Search:
+def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int, levels: Any) -> LastRows:
     """Return room for searches by `threads` threads (0: for none); `columns` are None where not known.
 
     The arrays take memory only when searches write to them.
@@ -136,7 +136,7 @@ def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int, 
         for words, size in ((num_rows, num_rows), (0, num_columns))
     )
     transposes = columns is None
-    return Search(
+    return LastRows(
         columns=columns
         or Adjacency(np.empty(num_columns + 1, dtype=graph.dtype), np.empty(num_edges, dtype=graph.dtype)),
         transposes=transposes,
@@ -431,8 +431,8 @@ def write_matching(
 def match_from_both_sides(
     rows: Adjacency,
     matching: Matching,
-    state: State,
-    search: Search,
+    state: PushState,
+    search: LastRows,
     last_round: Round,
     row_size: np.uint64,
 ) -> tuple[bool, np.uint64]:

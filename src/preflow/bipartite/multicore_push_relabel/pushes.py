@@ -39,7 +39,7 @@ class Limits(NamedTuple):
     few: np.uint64
 
 
-class State(NamedTuple):
+class PushState(NamedTuple):
     """The state that the threads share, besides the graph and the matching."""
 
     packed: Packed
@@ -106,7 +106,7 @@ def push(
 
 @kernel
 def push_share(
-    rows: Adjacency, state: State, current: Round, base: np.uint64, size: np.uint64, most: np.uint64
+    rows: Adjacency, state: PushState, current: Round, base: np.uint64, size: np.uint64, most: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
     """Push the thread's share of the active rows until the round is over; list the rows that are left.
 

@@ -70,7 +70,7 @@ from ..links import NONE
 from ..solution import BlossomDuals, GeneralState, Partners
 from .search import match_vertices, run_searches
 from .start import INITIAL, Initial, first_duals
-from .state import SPARE, Forest, new_forest
+from .state import SPARE, WeightedForest, new_forest
 
 #: Weights are below this.
 MOST_WEIGHT = 2**60
@@ -131,7 +131,7 @@ def solve(
     return _state(forest, mate, len(roots) == 0)
 
 
-def _state(forest: Forest, mate: Indices, finished: bool) -> GeneralState:
+def _state(forest: WeightedForest, mate: Indices, finished: bool) -> GeneralState:
     """Return the state with the blossoms in use numbered from n on."""
     n, nodes = len(mate), len(forest.parent)
     used = np.ones(nodes, dtype=bool)

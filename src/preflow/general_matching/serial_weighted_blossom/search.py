@@ -25,7 +25,7 @@ from .state import (
     TO_SCAN,
     WAITING_EDGES,
     WAITING_NODES,
-    Forest,
+    WeightedForest,
     put_edge,
     put_node,
     take_first_edge,
@@ -35,7 +35,7 @@ from .state import (
 
 
 @kernel
-def end_at(forest: Forest, time: np.int64, vertex: np.uint64, free: np.uint64) -> None:
+def end_at(forest: WeightedForest, time: np.int64, vertex: np.uint64, free: np.uint64) -> None:
     """Let the search end at a time, unless it ends before."""
     if time < forest.time[END]:
         forest.time[END] = time
@@ -44,7 +44,7 @@ def end_at(forest: Forest, time: np.int64, vertex: np.uint64, free: np.uint64) -
 
 
 @kernel
-def make_even(forest: Forest, node: np.uint64) -> None:
+def make_even(forest: WeightedForest, node: np.uint64) -> None:
     """Label an outermost node that is outside the tree, or was odd and now has its dual."""
     now = forest.time[NOW]
     take_node(forest, node)
@@ -56,7 +56,7 @@ def make_even(forest: Forest, node: np.uint64) -> None:
 
 
 @kernel
-def add_even_vertices(forest: Forest, node: np.uint64, added: np.int64) -> None:
+def add_even_vertices(forest: WeightedForest, node: np.uint64, added: np.int64) -> None:
     """Add a time to the duals of the vertices of a node, which are even now, and list them for a scan."""
     added += forest.added[node]
     forest.added[node] = 0
@@ -72,7 +72,7 @@ def add_even_vertices(forest: Forest, node: np.uint64, added: np.int64) -> None:
 
 
 @kernel
-def make_odd(forest: Forest, node: np.uint64) -> None:
+def make_odd(forest: WeightedForest, node: np.uint64) -> None:
     """Label an outermost node that is outside the tree; `from_even` and `to_odd` are there."""
     now = forest.time[NOW]
     take_node(forest, node)
@@ -85,7 +85,7 @@ def make_odd(forest: Forest, node: np.uint64) -> None:
 
 
 @kernel
-def reach(forest: Forest, u: np.uint64, v: np.uint64, node: np.uint64, key: np.int64) -> None:
+def reach(forest: WeightedForest, u: np.uint64, v: np.uint64, node: np.uint64, key: np.int64) -> None:
     """Note that the even vertex u reaches v, of a node outside the tree, at the time `key`."""
     if key >= forest.time[END]:
         return
@@ -98,7 +98,7 @@ def reach(forest: Forest, u: np.uint64, v: np.uint64, node: np.uint64, key: np.i
 
 
 @kernel
-def scan(forest: Forest, graph: Neighbours, u: np.uint64) -> None:
+def scan(forest: WeightedForest, graph: Neighbours, u: np.uint64) -> None:
     """Look at the edges of an even vertex."""
     own = top_node(forest, u)
     for arc in range(graph.first[u], graph.first[u + ONE]):
@@ -115,7 +115,7 @@ def scan(forest: Forest, graph: Neighbours, u: np.uint64) -> None:
 
 
 @kernel
-def scan_back(forest: Forest, graph: Neighbours, node: np.uint64) -> None:
+def scan_back(forest: WeightedForest, graph: Neighbours, node: np.uint64) -> None:
     """Look at the edges of a node that has just left the tree, for even vertices that reach it."""
     v, last = np.uint64(forest.first[node]), np.uint64(forest.last[node])
     while True:
@@ -130,7 +130,7 @@ def scan_back(forest: Forest, graph: Neighbours, node: np.uint64) -> None:
 
 
 @kernel
-def even_parent(forest: Forest, node: np.uint64) -> np.uint64:
+def even_parent(forest: WeightedForest, node: np.uint64) -> np.uint64:
     """Return the even node above an even node, NONE for the root."""
     outer = np.uint64(forest.outer[node])
     if outer == NONE:
@@ -140,7 +140,7 @@ def even_parent(forest: Forest, node: np.uint64) -> np.uint64:
 
 
 @kernel
-def common_ancestor(forest: Forest, a: np.uint64, b: np.uint64) -> np.uint64:
+def common_ancestor(forest: WeightedForest, a: np.uint64, b: np.uint64) -> np.uint64:
     """Return the lowest node of the tree above both even nodes, in the time of the shorter way."""
     stamp = forest.sizes[STAMP] + ONE
     forest.sizes[STAMP] = stamp
@@ -154,7 +154,7 @@ def common_ancestor(forest: Forest, a: np.uint64, b: np.uint64) -> np.uint64:
 
 
 @kernel
-def join(forest: Forest, node: np.uint64, sibling: np.uint64, u: np.uint64, v: np.uint64) -> None:
+def join(forest: WeightedForest, node: np.uint64, sibling: np.uint64, u: np.uint64, v: np.uint64) -> None:
     """Let `sibling` follow `node` in the cycle of their blossom, by the edge from u to v."""
     forest.sibling[node] = sibling
     forest.link_from[node] = u
@@ -162,7 +162,7 @@ def join(forest: Forest, node: np.uint64, sibling: np.uint64, u: np.uint64, v: n
 
 
 @kernel
-def shrink(forest: Forest, u: np.uint64, v: np.uint64) -> None:
+def shrink(forest: WeightedForest, u: np.uint64, v: np.uint64) -> None:
     """Make a blossom of the cycle that the edge between two even nodes closes in the tree."""
     now = forest.time[NOW]
     a, b = top_node(forest, u), top_node(forest, v)
@@ -208,7 +208,7 @@ def shrink(forest: Forest, u: np.uint64, v: np.uint64) -> None:
 
 
 @kernel
-def make_blossom(forest: Forest, blossom: np.uint64, base: np.uint64) -> None:
+def make_blossom(forest: WeightedForest, blossom: np.uint64, base: np.uint64) -> None:
     """Make an outermost node of the cycle of children that begins with the one that has the base."""
     forest.child[blossom] = base
     forest.inner[blossom] = forest.inner[base]
@@ -235,7 +235,7 @@ def make_blossom(forest: Forest, blossom: np.uint64, base: np.uint64) -> None:
 
 
 @kernel
-def pair_siblings(forest: Forest, base: np.uint64) -> None:
+def pair_siblings(forest: WeightedForest, base: np.uint64) -> None:
     """Match the children of a blossom in pairs around its cycle, but for the one that has the base."""
     x = np.uint64(forest.sibling[base])
     while x != base:
@@ -247,7 +247,7 @@ def pair_siblings(forest: Forest, base: np.uint64) -> None:
 
 
 @kernel
-def expand(forest: Forest, graph: Neighbours, blossom: np.uint64) -> None:
+def expand(forest: WeightedForest, graph: Neighbours, blossom: np.uint64) -> None:
     """Replace an odd blossom, whose dual is 0, by its children."""
     added = forest.added[blossom] + forest.time[NOW] - forest.since[blossom]
     x = np.uint64(forest.child[blossom])
@@ -312,7 +312,7 @@ def expand(forest: Forest, graph: Neighbours, blossom: np.uint64) -> None:
 
 
 @kernel
-def augment(forest: Forest) -> None:
+def augment(forest: WeightedForest) -> None:
     """Exchange the matched and the other edges from the terminal to the root."""
     u, v = forest.terminal[0], forest.terminal[1]
     if v != NONE:
@@ -331,7 +331,7 @@ def augment(forest: Forest) -> None:
 
 
 @kernel
-def settle(forest: Forest) -> None:
+def settle(forest: WeightedForest) -> None:
     """End the search: write the duals as of now, and clear the labels and the heaps."""
     now = forest.time[NOW]
     for i in range(forest.sizes[LABELLED]):
@@ -359,7 +359,9 @@ def settle(forest: Forest) -> None:
 
 
 @kernel
-def search(forest: Forest, graph: Neighbours, root: np.uint64, most: np.uint64, monitor: Monitor) -> bool:
+def search(
+    forest: WeightedForest, graph: Neighbours, root: np.uint64, most: np.uint64, monitor: Monitor
+) -> bool:
     """Let the tree of a free node grow until it ends at a free node or at a dual of 0, or is stopped.
 
     Return whether it ended. It is stopped after it has scanned more than `most` edges.
@@ -408,7 +410,7 @@ def search(forest: Forest, graph: Neighbours, root: np.uint64, most: np.uint64, 
 
 
 @kernel
-def reclaim(forest: Forest) -> None:
+def reclaim(forest: WeightedForest) -> None:
     """Let no vertex refer to an expanded blossom, so that these can be used again."""
     for v in range(len(forest.top)):
         forest.top[v] = top_node(forest, np.uint64(v))
@@ -420,7 +422,7 @@ def reclaim(forest: Forest) -> None:
 
 @kernel
 def run_searches(
-    forest: Forest, graph: Neighbours, roots: Indices, most: np.uint64, monitor: Monitor
+    forest: WeightedForest, graph: Neighbours, roots: Indices, most: np.uint64, monitor: Monitor
 ) -> np.uint64:
     """Search from every root until its base has dual 0; return how many are left, which come first."""
     left = ZERO
@@ -441,7 +443,7 @@ def run_searches(
 
 
 @kernel
-def match_vertices(forest: Forest, mate: Indices) -> None:
+def match_vertices(forest: WeightedForest, mate: Indices) -> None:
     """Match the vertices inside all blossoms, and write the partner of every vertex, n for none."""
     n = np.uint64(len(forest.dual))
     reclaim(forest)

@@ -15,15 +15,15 @@ from ..links import NONE
 
 #: Labels of nodes: outside the tree, at even and at odd distance from the root.
 OUTSIDE, EVEN, ODD = np.uint8(0), np.uint8(1), np.uint8(2)
-#: Positions in :attr:`Forest.sizes`: nodes and edges in the heaps, labelled nodes, even vertices that are to
-#: be scanned, blossoms that are not in use, expanded ones that lead to their largest child, and the number of
-#: the last search for a common ancestor.
+#: Positions in :attr:`WeightedForest.sizes`: nodes and edges in the heaps, labelled nodes, even vertices that
+#: are to be scanned, blossoms that are not in use, expanded ones that lead to their largest child, and the
+#: number of the last search for a common ancestor.
 WAITING_NODES, WAITING_EDGES, LABELLED, TO_SCAN, SPARE, LEADING, STAMP = range(7)
-#: Positions in :attr:`Forest.time`.
+#: Positions in :attr:`WeightedForest.time`.
 NOW, END = range(2)
 
 
-class Forest(NamedTuple):
+class WeightedForest(NamedTuple):
     """The matching, the blossoms and the tree of the search.
 
     A *node* is a vertex, 0 to n - 1, or a blossom, n and above.
@@ -89,7 +89,7 @@ class Forest(NamedTuple):
     sizes: NDArray[np.uint64]  #: shape (7,)
 
 
-def new_forest(num_vertices: int, num_edges: int) -> Forest:
+def new_forest(num_vertices: int, num_edges: int) -> WeightedForest:
     """Return the state without matching, blossoms and duals."""
     # Half as many blossoms as vertices are in use at most, a search makes half as many more at most, and the
     # last part is for blossoms that lead to their largest child.
@@ -102,7 +102,7 @@ def new_forest(num_vertices: int, num_edges: int) -> Forest:
     spare = all_nodes[n:][::-1].copy()
     sizes = np.zeros(7, dtype=np.uint64)
     sizes[SPARE] = len(spare)
-    return Forest(
+    return WeightedForest(
         dual=np.zeros(n, dtype=np.int64),
         added=np.zeros(nodes, dtype=np.int64),
         top=vertices.copy(),
@@ -141,13 +141,13 @@ def new_forest(num_vertices: int, num_edges: int) -> Forest:
 
 
 @kernel
-def top_node(forest: Forest, vertex: np.uint64) -> np.uint64:
+def top_node(forest: WeightedForest, vertex: np.uint64) -> np.uint64:
     """Return the outermost node of a vertex."""
     return np.uint64(find_set(forest.group, np.uint64(forest.top[vertex])))
 
 
 @kernel
-def move_up(forest: Forest, hole: np.uint64, node: np.uint64) -> None:
+def move_up(forest: WeightedForest, hole: np.uint64, node: np.uint64) -> None:
     """Put a node into the heap at `hole` or above it, before all nodes with larger keys."""
     heap, key, place = forest.heap, forest.key, forest.place
     value = key[node]
@@ -164,7 +164,7 @@ def move_up(forest: Forest, hole: np.uint64, node: np.uint64) -> None:
 
 
 @kernel
-def move_down(forest: Forest, hole: np.uint64, node: np.uint64, size: np.uint64) -> None:
+def move_down(forest: WeightedForest, hole: np.uint64, node: np.uint64, size: np.uint64) -> None:
     """Put a node into the heap of `size` nodes at `hole` or below it, after all nodes with smaller keys."""
     heap, key, place = forest.heap, forest.key, forest.place
     value = key[node]
@@ -185,7 +185,7 @@ def move_down(forest: Forest, hole: np.uint64, node: np.uint64, size: np.uint64)
 
 
 @kernel
-def put_node(forest: Forest, node: np.uint64, key: Int64) -> None:
+def put_node(forest: WeightedForest, node: np.uint64, key: Int64) -> None:
     """Put a node into the heap, or lower its key."""
     place = np.uint64(forest.place[node])
     forest.key[node] = key
@@ -196,7 +196,7 @@ def put_node(forest: Forest, node: np.uint64, key: Int64) -> None:
 
 
 @kernel
-def take_node(forest: Forest, node: np.uint64) -> None:
+def take_node(forest: WeightedForest, node: np.uint64) -> None:
     """Take a node out of the heap, if it is there."""
     hole = np.uint64(forest.place[node])
     if hole == NONE:
@@ -214,7 +214,7 @@ def take_node(forest: Forest, node: np.uint64) -> None:
 
 
 @kernel
-def put_edge(forest: Forest, u: np.uint64, v: np.uint64, key: Int64) -> None:
+def put_edge(forest: WeightedForest, u: np.uint64, v: np.uint64, key: Int64) -> None:
     """Put an edge between two even nodes into the heap."""
     keys, from_, to = forest.edge_key, forest.edge_from, forest.edge_to
     hole = forest.sizes[WAITING_EDGES]
@@ -229,7 +229,7 @@ def put_edge(forest: Forest, u: np.uint64, v: np.uint64, key: Int64) -> None:
 
 
 @kernel
-def take_first_edge(forest: Forest) -> None:
+def take_first_edge(forest: WeightedForest) -> None:
     """Take the first edge out of the heap."""
     keys, from_, to = forest.edge_key, forest.edge_from, forest.edge_to
     size = forest.sizes[WAITING_EDGES] - ONE

@@ -61,7 +61,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...arrays import Array, Indices, Int64, Integers, NetworkInput, Vertices
+from ...arrays import Array, Index, Indices, Int64, Integers, NetworkInput, Vertices
 from ...errors import InvalidInputError
 from ...graph.convert import as_flow_problem
 from ...graph.network import (
@@ -93,7 +93,7 @@ from ..policy import choose
 from ..problem import METHODS
 from ..result import MaxFlowResult, best_cut
 from .both_sides import repair
-from .search_trees import SINK, FlowState, Forest, make_forest, search, touch_ends
+from .search_trees import SINK, FlowState, KeptForest, make_forest, search, touch_ends
 
 #: The sum of all capacities that are solved from the last flow. No sum of flows and deficits passes int64.
 MOST_CAPACITY = 2**61
@@ -241,7 +241,7 @@ def put_flow(arcs: InputArcs, pairs: Pairs, state: FlowState, flow: NDArray[np.i
 
 @kernel
 def cancel_downstream(
-    net: ResidualArrays, initial: Integers, order: Indices, count: np.uint64, sink_capacity: NDArray[np.int64]
+    net: ResidualArrays, initial: Integers, order: Indices, count: Index, sink_capacity: NDArray[np.int64]
 ) -> None:
     """Cancel as much flow out of the listed vertices as they have deficits, in order."""
     k = np.uint64(len(order)) - count
@@ -428,7 +428,7 @@ class _Kept:
         self.num_edits = 0
         self.record = record
         self.sink_side: NDArray[np.bool_] = np.ones(n, dtype=bool)
-        self.forest: Forest | None = None
+        self.forest: KeptForest | None = None
         places = len(net.head) + 2 * n + 1
         self.place: Array = np.empty(len(arcs.tail), dtype=np.uint32 if places < 2**32 else np.uint64)
         self.shared = bool(find_places(arcs, self.pairs, n, self.place, np.zeros(places, dtype=bool)))

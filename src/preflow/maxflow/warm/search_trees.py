@@ -76,7 +76,7 @@ FREE, SOURCE, SINK = 0, 1, 2
 #: How a search ended: no active vertex is left, it was stopped, a label passed the number of vertices, or it
 #: looked at too many arcs.
 DONE, STOPPED, TOO_HIGH, TOO_LONG = 0, 1, 2, 3
-#: Positions of the numbers in ``Forest.counters``.
+#: Positions of the numbers in ``KeptForest.counters``.
 NUM_TOUCHED, FIRST_ACTIVE, NUM_ACTIVE, LOWEST_ORPHAN, NUM_ORPHANS = 0, 1, 2, 3, 4
 
 
@@ -92,7 +92,7 @@ class FlowState(NamedTuple):
     sink_capacity: NDArray[np.int64]
 
 
-class Forest(NamedTuple):
+class KeptForest(NamedTuple):
     """The two search forests. Arrays have shape (n,) unless stated, and the dtype of indices."""
 
     side: NDArray[np.uint8]  #: FREE, SOURCE or SINK
@@ -113,7 +113,7 @@ class Forest(NamedTuple):
     counters: NDArray[np.uint64]
 
 
-def make_forest(num_vertices: int, dtype: DTypeLike) -> Forest:
+def make_forest(num_vertices: int, dtype: DTypeLike) -> KeptForest:
     """Return empty forests in which every vertex is touched."""
     n = num_vertices
 
@@ -123,7 +123,7 @@ def make_forest(num_vertices: int, dtype: DTypeLike) -> Forest:
     counters = np.zeros(5, dtype=np.uint64)
     counters[NUM_TOUCHED] = n
     counters[LOWEST_ORPHAN] = n + 2
-    return Forest(
+    return KeptForest(
         side=np.zeros(n, dtype=np.uint8),
         parent=empty(),
         label=empty(),
@@ -140,7 +140,7 @@ def make_forest(num_vertices: int, dtype: DTypeLike) -> Forest:
 
 
 @kernel
-def touch(forest: Forest, v: np.uint64) -> None:
+def touch(forest: KeptForest, v: np.uint64) -> None:
     """Add a vertex to the touched ones."""
     if not forest.is_touched[v]:
         forest.is_touched[v] = True
@@ -149,7 +149,7 @@ def touch(forest: Forest, v: np.uint64) -> None:
 
 
 @kernel
-def activate(forest: Forest, v: np.uint64) -> None:
+def activate(forest: KeptForest, v: np.uint64) -> None:
     """Add a vertex at the end of the active ones."""
     if not forest.is_active[v]:
         forest.is_active[v] = True
@@ -161,7 +161,7 @@ def activate(forest: Forest, v: np.uint64) -> None:
 
 
 @kernel
-def list_orphan(forest: Forest, v: np.uint64) -> None:
+def list_orphan(forest: KeptForest, v: np.uint64) -> None:
     """Add an orphan to those of its label."""
     label = np.uint64(forest.label[v])
     forest.next_orphan[v] = forest.first_orphan[label]
@@ -171,7 +171,7 @@ def list_orphan(forest: Forest, v: np.uint64) -> None:
 
 
 @kernel
-def make_orphan(net: ResidualArrays, forest: Forest, v: np.uint64) -> None:
+def make_orphan(net: ResidualArrays, forest: KeptForest, v: np.uint64) -> None:
     """Cut a vertex off from its parent."""
     orphan = len(net.head) + 1
     if forest.parent[v] != orphan:
@@ -180,7 +180,7 @@ def make_orphan(net: ResidualArrays, forest: Forest, v: np.uint64) -> None:
 
 
 @kernel
-def make_root(net: ResidualArrays, forest: Forest, v: np.uint64, side: np.uint8) -> None:
+def make_root(net: ResidualArrays, forest: KeptForest, v: np.uint64, side: np.uint8) -> None:
     """Make a vertex that is free, or in this forest, a root."""
     forest.side[v] = side
     forest.parent[v] = len(net.head)
@@ -188,7 +188,7 @@ def make_root(net: ResidualArrays, forest: Forest, v: np.uint64, side: np.uint8)
 
 
 @kernel
-def adopt(net: ResidualArrays, forest: Forest) -> tuple[np.uint64, np.uint64]:
+def adopt(net: ResidualArrays, forest: KeptForest) -> tuple[np.uint64, np.uint64]:
     """Give orphans new parents, or make them free; return the number of arcs and vertices looked at."""
     n = np.uint64(len(net.excess))
     side, parent, label, counters = forest.side, forest.parent, forest.label, forest.counters
@@ -237,7 +237,7 @@ def adopt(net: ResidualArrays, forest: Forest) -> tuple[np.uint64, np.uint64]:
 
 @kernel
 def push_to_root(
-    net: ResidualArrays, forest: Forest, v: np.uint64, side: np.uint8, amount: Int64
+    net: ResidualArrays, forest: KeptForest, v: np.uint64, side: np.uint8, amount: Int64
 ) -> np.uint64:
     """Push along the path between a vertex and its root; return the number of arcs."""
     n = np.uint64(len(net.excess))
@@ -250,7 +250,7 @@ def push_to_root(
 
 
 @kernel
-def augment(net: ResidualArrays, forest: Forest, arc: np.uint64) -> tuple[np.uint64, Int64]:
+def augment(net: ResidualArrays, forest: KeptForest, arc: np.uint64) -> tuple[np.uint64, Int64]:
     """Augment over an arc from the source forest to the sink forest.
 
     Return the number of arcs of the path, and the amount.
@@ -265,7 +265,7 @@ def augment(net: ResidualArrays, forest: Forest, arc: np.uint64) -> tuple[np.uin
 
 
 @kernel
-def repair(net: ResidualArrays, forest: Forest) -> np.uint64:
+def repair(net: ResidualArrays, forest: KeptForest) -> np.uint64:
     """Make the forests fit what has changed at the touched vertices; return the number of pushes."""
     root = np.uint64(len(net.head))
     side, parent, counters = forest.side, forest.parent, forest.counters
@@ -311,7 +311,7 @@ def repair(net: ResidualArrays, forest: Forest) -> np.uint64:
 
 
 @kernel
-def grow(net: ResidualArrays, forest: Forest, monitor: Monitor, most_scans: Int64) -> Int64:
+def grow(net: ResidualArrays, forest: KeptForest, monitor: Monitor, most_scans: Int64) -> Int64:
     """Search from the active vertices and augment until none is left; return how it ended."""
     limit = np.uint64(most_scans)
     side, parent, label, counters = forest.side, forest.parent, forest.label, forest.counters
@@ -370,7 +370,7 @@ def grow(net: ResidualArrays, forest: Forest, monitor: Monitor, most_scans: Int6
 
 
 @kernel
-def begin_deficits(net: ResidualArrays, forest: Forest, before: NDArray[np.int64]) -> None:
+def begin_deficits(net: ResidualArrays, forest: KeptForest, before: NDArray[np.int64]) -> None:
     """Turn deficits of touched vertices into demand; `before` gets the demand without, -1 for no deficit."""
     for k in range(len(before)):
         v = np.uint64(forest.touched[k])
@@ -382,7 +382,7 @@ def begin_deficits(net: ResidualArrays, forest: Forest, before: NDArray[np.int64
 
 
 @kernel
-def _reduce_flow(net: ResidualArrays, forest: Forest, arc: np.uint64, amount: Int64) -> None:
+def _reduce_flow(net: ResidualArrays, forest: KeptForest, arc: np.uint64, amount: Int64) -> None:
     """Use residual capacity of an arc, against flow; touch the vertex whose tree arc that may saturate."""
     back = np.uint64(net.reverse[arc])
     net.residual[arc] -= amount
@@ -394,7 +394,7 @@ def _reduce_flow(net: ResidualArrays, forest: Forest, arc: np.uint64, amount: In
 
 @kernel
 def cancel_flow_at(
-    state: FlowState, forest: Forest, start: np.uint64, sign: Int64, most_steps: Int64
+    state: FlowState, forest: KeptForest, start: np.uint64, sign: Int64, most_steps: Int64
 ) -> tuple[Int64, bool]:
     """Cancel flow that reaches a vertex with too much supply (`sign` 1) or leaves one with a deficit (-1).
 
@@ -463,7 +463,9 @@ def cancel_flow_at(
 
 
 @kernel
-def end_deficits(net: ResidualArrays, forest: Forest, changed: Indices, before: NDArray[np.int64]) -> None:
+def end_deficits(
+    net: ResidualArrays, forest: KeptForest, changed: Indices, before: NDArray[np.int64]
+) -> None:
     """Turn the demand that stands for a deficit, as far as it was not met, into a deficit again."""
     for k in range(len(changed)):
         v = np.uint64(changed[k])
@@ -474,7 +476,7 @@ def end_deficits(net: ResidualArrays, forest: Forest, changed: Indices, before: 
 
 
 @kernel
-def return_flow(state: FlowState, forest: Forest, changed: Indices, most_steps: Int64) -> bool:
+def return_flow(state: FlowState, forest: KeptForest, changed: Indices, most_steps: Int64) -> bool:
     """Cancel the flow that vertices cannot pass on or do not get; return False if that took too long.
 
     `changed` are the vertices where flow was cut off.
@@ -491,7 +493,7 @@ def return_flow(state: FlowState, forest: Forest, changed: Indices, most_steps: 
     return True
 
 
-def search(state: FlowState, forest: Forest, monitor: Monitor, most: int) -> bool:
+def search(state: FlowState, forest: KeptForest, monitor: Monitor, most: int) -> bool:
     """Find a maximum flow from the touched vertices on; return whether that succeeded.
 
     It fails if it is stopped or looks at more than `most` arcs. Then vertices may still have supply above the
@@ -510,14 +512,14 @@ def search(state: FlowState, forest: Forest, monitor: Monitor, most: int) -> boo
     return bool(grow(net, forest, monitor, np.int64(most)) == DONE)
 
 
-def num_touched(forest: Forest) -> int:
+def num_touched(forest: KeptForest) -> int:
     """Return the number of touched vertices."""
     return int(forest.counters[NUM_TOUCHED])
 
 
 @kernel
 def touch_ends(
-    arcs: InputArcs, pairs: Pairs, changed: NDArray[np.int64], residual: Integers, forest: Forest
+    arcs: InputArcs, pairs: Pairs, changed: NDArray[np.int64], residual: Integers, forest: KeptForest
 ) -> None:
     """Touch the ends of input arcs, without terminals; make those active from which a tree can grow now."""
     n = np.uint64(len(forest.side))
@@ -537,7 +539,7 @@ def touch_ends(
 
 
 @kernel
-def activate_over(forest: Forest, u: np.uint64, v: np.uint64) -> None:
+def activate_over(forest: KeptForest, u: np.uint64, v: np.uint64) -> None:
     """Make an end of a residual arc (u, v) active if its tree can grow over it."""
     if forest.side[u] == SOURCE and forest.side[v] != SOURCE:
         activate(forest, u)

@@ -27,7 +27,7 @@ from ..serial_cost_scaling import CostScaling, CostScalingOptions
 from ..serial_cost_scaling.refine import Work
 from ..solution import Ending, FlowState
 from .arc_passes import build_together, count_together, fix_together, new_moves
-from .lockfree import STOPPED, State, refine_share
+from .lockfree import STOPPED, LockFreeScalingState, refine_share
 
 #: A thread owns at least this number of blocks of consecutive vertices, if there are enough: a guess.
 BLOCKS = 8
@@ -54,7 +54,7 @@ class LockFreeCostScaling(CostScaling):
         self.pass_threads = control.threads if len(form.tail) >= FEW_ARCS else 1
         super().__init__(form, start, options, control)
         n, threads = len(form.supply), control.threads
-        self.state = State(
+        self.state = LockFreeScalingState(
             potential=self.work.potential,
             excess=self.work.excess,
             rank=self.work.ranks.rank,

@@ -84,17 +84,17 @@ REPAIRS = 8
 #: A thread adds its relabels to the total of all threads when it has more than this many, or than an eighth
 #: of its share of the period.
 UNREPORTED = 64
-#: Positions in State.signals: whether the round is over; the relabels of the round.
+#: Positions in LockFreeScalingState.signals: whether the round is over; the relabels of the round.
 OVER, RELABELED = np.uint64(0), PADDING
-#: Positions in a thread's row of State.found: how many active vertices of its share have ranks below the end
-#: of the window, and its least rank past the window.
+#: Positions in a thread's row of LockFreeScalingState.found: how many active vertices of its share have ranks
+#: below the end of the window, and its least rank past the window.
 REACHED, FOLLOWING = ZERO, ONE
 #: Ranks that a price update settles at a time. Few vertices have one rank, and each window takes three
 #: barriers; in a wide one ranks fall several times. The number is a guess.
 WINDOW = np.int64(4)
 
 
-class State(NamedTuple):
+class LockFreeScalingState(NamedTuple):
     """The state that the threads share besides the residual network."""
 
     #: shape (n,)
@@ -117,13 +117,13 @@ class State(NamedTuple):
 
 
 @kernel
-def over(state: State, monitor: Monitor) -> bool:
+def over(state: LockFreeScalingState, monitor: Monitor) -> bool:
     """Return whether the round is over or the solve is to stop."""
     return bool(relaxed_load(state.signals, OVER) != ZERO or relaxed_load(monitor.stop, ZERO) != 0)
 
 
 @kernel
-def list_vertex(state: State, thread: np.uint64, workers: np.uint64, v: np.uint64) -> None:
+def list_vertex(state: LockFreeScalingState, thread: np.uint64, workers: np.uint64, v: np.uint64) -> None:
     """Give a vertex to its owner, or keep it if the list of this thread is empty."""
     delay(state.delays, thread)
     owner = (v >> state.block_bits) % workers
@@ -134,7 +134,9 @@ def list_vertex(state: State, thread: np.uint64, workers: np.uint64, v: np.uint6
 
 
 @kernel
-def fill_arcs(net: Residual, state: State, thread: np.uint64, shift: Int64, bound: Int64) -> None:
+def fill_arcs(
+    net: Residual, state: LockFreeScalingState, thread: np.uint64, shift: Int64, bound: Int64
+) -> None:
     """Fill the live arcs of the thread's share of vertices that are shorter than `bound`."""
     arcs, potential = net.arcs, state.potential
     u, last = share_of(np.uint64(len(potential)), thread, state.num_threads[0])
@@ -155,7 +157,7 @@ def fill_arcs(net: Residual, state: State, thread: np.uint64, shift: Int64, boun
 
 
 @kernel
-def begin_update(state: State, thread: np.uint64) -> np.uint64:
+def begin_update(state: LockFreeScalingState, thread: np.uint64) -> np.uint64:
     """Reset the ranks of the thread's vertices; return how many of them are active."""
     n, workers = np.uint64(len(state.rank)), state.num_threads[0]
     active = ZERO
@@ -176,7 +178,7 @@ def begin_update(state: State, thread: np.uint64) -> np.uint64:
 
 
 @kernel
-def list_window(state: State, thread: np.uint64, begin: Int64) -> None:
+def list_window(state: LockFreeScalingState, thread: np.uint64, begin: Int64) -> None:
     """List the thread's vertices with ranks in the window from `begin` on."""
     n, workers = np.uint64(len(state.rank)), state.num_threads[0]
     inboxes.clear(state.lists, thread)
@@ -192,7 +194,7 @@ def list_window(state: State, thread: np.uint64, begin: Int64) -> None:
 
 
 @kernel
-def look_past_window(state: State, thread: np.uint64, end: Int64) -> None:
+def look_past_window(state: LockFreeScalingState, thread: np.uint64, end: Int64) -> None:
     """Count the active vertices of the share with ranks below `end`, and find its least other rank."""
     v, last = share_of(np.uint64(len(state.rank)), thread, state.num_threads[0])
     reached, following = np.int64(0), FAR
@@ -209,7 +211,7 @@ def look_past_window(state: State, thread: np.uint64, end: Int64) -> None:
 @kernel
 def lower_ranks(
     net: Residual,
-    state: State,
+    state: LockFreeScalingState,
     thread: np.uint64,
     begin: Int64,
     levels: tuple[Int64, Int64],
@@ -252,7 +254,7 @@ def lower_ranks(
 @kernel
 def find_ranks(
     net: Residual,
-    state: State,
+    state: LockFreeScalingState,
     thread: np.uint64,
     active: np.uint64,
     levels: tuple[Int64, Int64],
@@ -292,7 +294,12 @@ def find_ranks(
 
 @kernel
 def fall_by_ranks(
-    net: Residual, state: State, thread: np.uint64, workers: np.uint64, largest: Int64, level: Int64
+    net: Residual,
+    state: LockFreeScalingState,
+    thread: np.uint64,
+    workers: np.uint64,
+    largest: Int64,
+    level: Int64,
 ) -> None:
     """Lower the potentials of the thread's share by their ranks, and list the active vertices it owns."""
     n = np.uint64(len(state.rank))
@@ -315,7 +322,7 @@ def fall_by_ranks(
 @kernel
 def discharge(
     net: Residual,
-    state: State,
+    state: LockFreeScalingState,
     thread: np.uint64,
     workers: np.uint64,
     u: np.uint64,
@@ -388,7 +395,7 @@ def discharge(
 @kernel
 def push_and_relabel(
     net: Residual,
-    state: State,
+    state: LockFreeScalingState,
     thread: np.uint64,
     workers: np.uint64,
     levels: tuple[Int64, Int64],
@@ -415,7 +422,7 @@ def push_and_relabel(
 @kernel
 def refine_share(
     net: Residual,
-    state: State,
+    state: LockFreeScalingState,
     thread: np.uint64,
     shift: Int64,
     level: Int64,

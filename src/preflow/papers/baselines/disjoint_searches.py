@@ -49,7 +49,7 @@ class Disjoint(NamedTuple):
     roots: Indices
 
 
-class Search(NamedTuple):
+class DisjointSearch(NamedTuple):
     """One search of a phase."""
 
     thread: np.uint64
@@ -75,14 +75,14 @@ def closed(state: Disjoint) -> np.uint64:
 
 
 @kernel
-def claim(state: Disjoint, c: Index, search: Search) -> bool:
+def claim(state: Disjoint, c: Index, search: DisjointSearch) -> bool:
     """Take a column for a search, unless another search of the phase owns it, or it is closed."""
     mark = np.uint64(relaxed_load(state.stamp, c))
     return bool(mark <= search.before and compare_exchange(state.stamp, c, mark, search.number))
 
 
 @kernel
-def is_foreign(state: Disjoint, c: np.uint64, search: Search) -> bool:
+def is_foreign(state: Disjoint, c: np.uint64, search: DisjointSearch) -> bool:
     """Whether a column that could not be claimed belongs to another search, which may augment through it."""
     mark = np.uint64(relaxed_load(state.stamp, c))
     # mutant: a-search-that-met-another-one-is-taken-for-clean

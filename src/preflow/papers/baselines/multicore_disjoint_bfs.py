@@ -42,7 +42,7 @@ from ...solving.run import Control
 from ...stats import ARC_SCANS
 from .disjoint_searches import (
     Disjoint,
-    Search,
+    DisjointSearch,
     claim,
     close,
     end_phase,
@@ -76,7 +76,7 @@ def augment_from(
     state: Disjoint,
     parent: Indices,
     queue: Indices,
-    search: Search,
+    search: DisjointSearch,
 ) -> tuple[bool, bool]:
     """Search an augmenting path from the root of a search and augment along it.
 
@@ -136,7 +136,7 @@ def run_phases(
         while k < end and not should_stop(state.rounds):
             root = np.uint64(state.roots[base + k])
             k += ONE
-            search = Search(thread, root, before + k, before)
+            search = DisjointSearch(thread, root, before + k, before)
             found, clean = augment_from(rows, matching, state, parent, queue, search)
             if found:
                 augmented += ONE

@@ -44,7 +44,7 @@ from ...solving.run import Control
 from ...stats import ARC_SCANS
 from .disjoint_searches import (
     Disjoint,
-    Search,
+    DisjointSearch,
     claim,
     close,
     end_phase,
@@ -63,7 +63,12 @@ FIELDS = np.uint64(4)
 
 @kernel
 def look_ahead(
-    rows: Adjacency, matching: Matching, state: Disjoint, visits: Indices, r: np.uint64, search: Search
+    rows: Adjacency,
+    matching: Matching,
+    state: Disjoint,
+    visits: Indices,
+    r: np.uint64,
+    search: DisjointSearch,
 ) -> tuple[bool, np.uint64, np.uint64]:
     """Claim a free column next to a row; return whether there was one, which, and the number of edges read.
 
@@ -83,7 +88,7 @@ def look_ahead(
 
 @kernel
 def augment(
-    matching: Matching, state: Disjoint, visits: Indices, search: Search, r: np.uint64, c: np.uint64
+    matching: Matching, state: Disjoint, visits: Indices, search: DisjointSearch, r: np.uint64, c: np.uint64
 ) -> None:
     """Augment along the path from the root of a search to the row `r` and the free column `c`."""
     while True:
@@ -103,7 +108,7 @@ def augment_from(
     matching: Matching,
     state: Disjoint,
     visits: Indices,
-    search: Search,
+    search: DisjointSearch,
     backwards: bool,
 ) -> tuple[bool, bool]:
     """Search an augmenting path from the root of a search and augment along it.
@@ -181,7 +186,7 @@ def run_phases(
         while k < end and not should_stop(state.rounds):
             root = np.uint64(state.roots[base + k])
             k += ONE
-            search = Search(thread, root, before + k, before)
+            search = DisjointSearch(thread, root, before + k, before)
             found, clean = augment_from(rows, matching, state, visits, search, backwards)
             if found:
                 augmented += ONE

@@ -63,7 +63,7 @@ from ...kernels.relabel import RELABEL_WORK, lowest_neighbour
 from ...maxflow.relabel_rule import check_relabel_rule, relabel_limits
 from ...parallel.barrier import wait
 from ...parallel.delays import delay
-from ...parallel.search import Search, make_search, search_together
+from ...parallel.search import ParallelSearch, make_search, search_together
 from ...parallel.thread_pool import run_solver, share_of
 from ...parallel.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from ...solving.monitor import Monitor
@@ -109,7 +109,7 @@ class SynchronousOptions:
 class State(NamedTuple):
     """The state that the threads share beside the residual network."""
 
-    search: Search  #: for global relabels by all threads together
+    search: ParallelSearch  #: for global relabels by all threads together
     height: Indices  #: shape (n,): distance labels; frozen during a round
     #: shape (n,): labels at the end of the round, of vertices that were not dead at its start
     next_height: Indices

@@ -34,7 +34,7 @@ from ...solving.monitor import Monitor
 from ...solving.options import NoOptions
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .serial_pothen_fan import Search, augment_from, closed, make_search, restart_stamps
+from .serial_pothen_fan import PothenFanSearch, augment_from, closed, make_search, restart_stamps
 
 
 @kernel
@@ -42,7 +42,7 @@ def run_phases(
     rows: Adjacency,
     matching: Matching,
     layers: Layers,
-    search: Search,
+    search: PothenFanSearch,
     size: np.uint64,
     monitor: Monitor,
 ) -> bool:

@@ -67,7 +67,7 @@ class PothenFanOptions:
         check_flag("fairness", self.fairness)
 
 
-class Search(NamedTuple):
+class PothenFanSearch(NamedTuple):
     """The state of the searches of a solve."""
 
     look: Indices  #: shape (num_rows,): the edge at which the lookahead of every row continues
@@ -80,10 +80,10 @@ class Search(NamedTuple):
     tree: Indices  #: shape (num_columns,): columns that the current search has taken
 
 
-def make_search(rows: Adjacency, num_columns: int) -> Search:
+def make_search(rows: Adjacency, num_columns: int) -> PothenFanSearch:
     """Return the state before the first search, which has number 1."""
     num_rows, dtype = len(rows.first) - 1, rows.first.dtype
-    return Search(
+    return PothenFanSearch(
         look=rows.first[:-1].copy(),
         position=np.empty(num_rows + 1, dtype=dtype),
         path=np.empty(num_rows + 1, dtype=dtype),
@@ -93,13 +93,13 @@ def make_search(rows: Adjacency, num_columns: int) -> Search:
 
 
 @kernel
-def closed(search: Search) -> np.uint64:
+def closed(search: PothenFanSearch) -> np.uint64:
     """Return the stamp of closed columns: the largest number of its dtype."""
     return NONE >> np.uint64(64 - 8 * search.stamp.itemsize)
 
 
 @kernel
-def restart_stamps(search: Search) -> None:
+def restart_stamps(search: PothenFanSearch) -> None:
     """Clear the stamps of all columns that are not closed, before the numbers of searches run out."""
     never = closed(search)
     for c in range(np.uint64(len(search.stamp))):
@@ -111,7 +111,7 @@ def restart_stamps(search: Search) -> None:
 def augment_from(
     rows: Adjacency,
     matching: Matching,
-    search: Search,
+    search: PothenFanSearch,
     root: Number,
     number: np.uint64,
     before: np.uint64,
@@ -197,7 +197,7 @@ def augment_from(
 def run_phases(
     rows: Adjacency,
     matching: Matching,
-    search: Search,
+    search: PothenFanSearch,
     free: Indices,
     size: np.uint64,
     fairness: bool,

@@ -88,7 +88,7 @@ from ...parallel.barrier import wait
 from ...parallel.delays import delay
 from ...parallel.idle import wait_for_donation
 from ...parallel.queues import MOST_DONATED, Queues
-from ...parallel.search import Search, make_search, search_together
+from ...parallel.search import ParallelSearch, make_search, search_together
 from ...parallel.thread_pool import run_solver, share_of
 from ...solving.monitor import Monitor
 from ...solving.run import Control
@@ -118,7 +118,7 @@ OVER, TOP, TOTAL_RELABELS, STOPPING = 0, 1, PADDING, 2 * PADDING
 class State(NamedTuple):
     """The state that the threads share beside the residual network."""
 
-    search: Search  #: the state of the parallel search, which computes exact heights
+    search: ParallelSearch  #: the state of the parallel search, which computes exact heights
     #: the queues of the thesis's search; they have no places if `search` searches
     levels: JumpQueues
     queues: Queues | None
@@ -158,7 +158,7 @@ class Rules(NamedTuple):
 
 
 def make_state(
-    search: Search,
+    search: ParallelSearch,
     queues: Queues | None,
     buckets: Buckets | None,
     num_vertices: int,

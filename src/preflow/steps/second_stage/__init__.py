@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import AnyArray, Array, Indices, Int64, Integers
+from ...arrays import AnyArray, Array, Index, Indices, Int64, Integers
 from ...graph.network import FlowNetwork
 from ...graph.residual import ResidualArrays, ResidualNetwork
 from ...kernels.bfs import reachable_from_source
@@ -40,7 +40,7 @@ from ...stats import Phase, untimed
 WHITE, GREY, BLACK = 0, 1, 2
 
 
-class Search(NamedTuple):
+class SecondStageSearch(NamedTuple):
     """State of the depth-first search; all arrays have shape (n,)."""
 
     colour: NDArray[np.uint8]  #: WHITE, GREY or BLACK; at the start WHITE
@@ -112,7 +112,7 @@ def order_along_flow(
     net: ResidualArrays,
     initial: Integers,
     order: Indices,
-    search: Search,
+    search: SecondStageSearch,
     most_steps: np.uint64,
     sign: Int64,
 ) -> tuple[np.uint64, bool]:
@@ -175,7 +175,7 @@ def return_upstream(
     net: ResidualArrays,
     initial: Integers,
     order: Indices,
-    count: np.uint64,
+    count: Index,
     source_capacity: NDArray[np.int64],
     returned: NDArray[np.int64],
 ) -> None:
@@ -332,13 +332,13 @@ def topological_order(net: ResidualArrays, initial: Array, sign: int) -> tuple[A
     return order, count
 
 
-def _new_search(net: ResidualArrays, order: Array) -> Search:
+def _new_search(net: ResidualArrays, order: Array) -> SecondStageSearch:
     """Return the state of a search that has its stack at the front of `order`, which fills from its end.
 
     A vertex is on the stack or listed, never both.
     """
     n = len(net.excess)
-    return Search(
+    return SecondStageSearch(
         colour=np.full(n, WHITE, dtype=np.uint8),
         current=net.first_out[:-1].copy(),
         stack=order,

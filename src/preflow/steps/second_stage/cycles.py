@@ -14,7 +14,7 @@ from ...graph.residual import ResidualArrays
 from ...kernels.constants import ONE
 from ...kernels.kernel import kernel
 from .link_cut import (
-    Forest,
+    LinkCutForest,
     add_to_root,
     cut,
     cut_below,
@@ -38,7 +38,7 @@ def _set_inflow(net: ResidualArrays, initial: Integers, arc: np.uint64, amount: 
 
 @kernel
 def cancel_cycles(
-    net: ResidualArrays, initial: Integers, forest: Forest, current: Indices, state: NDArray[np.uint8]
+    net: ResidualArrays, initial: Integers, forest: LinkCutForest, current: Indices, state: NDArray[np.uint8]
 ) -> None:
     """Cancel all cycles of flow, in O(m log n).
 

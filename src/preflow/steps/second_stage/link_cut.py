@@ -19,7 +19,7 @@ from ...kernels.kernel import kernel
 NO_EDGE = np.int64(2**63 - 1)
 
 
-class Forest(NamedTuple):
+class LinkCutForest(NamedTuple):
     """Trees on the vertices ``0 .. n - 1``; ``n`` stands for no vertex. All arrays have shape (n + 1,)."""
 
     #: children in the splay tree of the path, and the parent in it. For the top of a splay tree `above` is
@@ -34,11 +34,11 @@ class Forest(NamedTuple):
     pending: NDArray[np.int64]  #: addition that the splay children have not received yet
 
 
-def make_forest(num_vertices: int, dtype: DTypeLike) -> Forest:
+def make_forest(num_vertices: int, dtype: DTypeLike) -> LinkCutForest:
     """Return a forest of single vertices."""
     nothing = np.full(num_vertices + 1, num_vertices, dtype=dtype)
     no_edges = np.full(num_vertices + 1, NO_EDGE)
-    return Forest(
+    return LinkCutForest(
         left=nothing,
         right=nothing.copy(),
         above=nothing.copy(),
@@ -49,7 +49,7 @@ def make_forest(num_vertices: int, dtype: DTypeLike) -> Forest:
 
 
 @kernel
-def _add_below(forest: Forest, v: np.uint64, amount: Int64) -> None:
+def _add_below(forest: LinkCutForest, v: np.uint64, amount: Int64) -> None:
     """Add to all values of a splay subtree."""
     if v < np.uint64(len(forest.left)) - np.uint64(1):
         forest.value[v] += amount
@@ -58,7 +58,7 @@ def _add_below(forest: Forest, v: np.uint64, amount: Int64) -> None:
 
 
 @kernel
-def _hand_down(forest: Forest, v: np.uint64) -> None:
+def _hand_down(forest: LinkCutForest, v: np.uint64) -> None:
     amount = forest.pending[v]
     if amount != 0:
         _add_below(forest, np.uint64(forest.left[v]), amount)
@@ -67,19 +67,19 @@ def _hand_down(forest: Forest, v: np.uint64) -> None:
 
 
 @kernel
-def _update(forest: Forest, v: np.uint64) -> None:
+def _update(forest: LinkCutForest, v: np.uint64) -> None:
     forest.least[v] = min(forest.value[v], forest.least[forest.left[v]], forest.least[forest.right[v]])
 
 
 @kernel
-def _is_top(forest: Forest, v: np.uint64) -> bool:
+def _is_top(forest: LinkCutForest, v: np.uint64) -> bool:
     """Return whether a vertex is the root of its splay tree."""
     up = forest.above[v]
     return bool(forest.left[up] != v and forest.right[up] != v)
 
 
 @kernel
-def _rotate(forest: Forest, v: np.uint64) -> None:
+def _rotate(forest: LinkCutForest, v: np.uint64) -> None:
     """Rotate a vertex above its splay parent."""
     left, right, above = forest.left, forest.right, forest.above
     none = np.uint64(len(left)) - np.uint64(1)
@@ -107,7 +107,7 @@ def _rotate(forest: Forest, v: np.uint64) -> None:
 
 
 @kernel
-def splay(forest: Forest, v: np.uint64) -> None:
+def splay(forest: LinkCutForest, v: np.uint64) -> None:
     """Make a vertex the root of its splay tree: its own value is then exact."""
     while not _is_top(forest, v):
         up = np.uint64(forest.above[v])
@@ -126,7 +126,7 @@ def splay(forest: Forest, v: np.uint64) -> None:
 
 
 @kernel
-def expose(forest: Forest, v: np.uint64) -> None:
+def expose(forest: LinkCutForest, v: np.uint64) -> None:
     """Make the path from a vertex to its root one splay tree with the vertex at the top."""
     none = np.uint64(len(forest.left)) - np.uint64(1)
     below = none
@@ -141,7 +141,7 @@ def expose(forest: Forest, v: np.uint64) -> None:
 
 
 @kernel
-def find_root(forest: Forest, v: np.uint64) -> np.uint64:
+def find_root(forest: LinkCutForest, v: np.uint64) -> np.uint64:
     """Return the root of a vertex's tree, with the path to it one splay tree and the root at the top."""
     none = np.uint64(len(forest.left)) - np.uint64(1)
     expose(forest, v)
@@ -154,7 +154,7 @@ def find_root(forest: Forest, v: np.uint64) -> np.uint64:
 
 
 @kernel
-def link(forest: Forest, root: np.uint64, parent: np.uint64, value: Int64) -> None:
+def link(forest: LinkCutForest, root: np.uint64, parent: np.uint64, value: Int64) -> None:
     """Hang a root under a vertex of another tree by an edge of the given value."""
     expose(forest, root)
     forest.value[root] = value
@@ -163,7 +163,7 @@ def link(forest: Forest, root: np.uint64, parent: np.uint64, value: Int64) -> No
 
 
 @kernel
-def cut(forest: Forest, v: np.uint64) -> Number:
+def cut(forest: LinkCutForest, v: np.uint64) -> Number:
     """Remove the edge from a vertex to its parent; return the edge's value."""
     none = np.uint64(len(forest.left)) - np.uint64(1)
     expose(forest, v)
@@ -176,14 +176,14 @@ def cut(forest: Forest, v: np.uint64) -> Number:
 
 
 @kernel
-def least_to_root(forest: Forest, v: np.uint64) -> Number:
+def least_to_root(forest: LinkCutForest, v: np.uint64) -> Number:
     """Return the least value of an edge between a vertex and its root."""
     root = find_root(forest, v)
     return forest.least[forest.right[root]]
 
 
 @kernel
-def add_to_root(forest: Forest, v: np.uint64, amount: Int64) -> None:
+def add_to_root(forest: LinkCutForest, v: np.uint64, amount: Int64) -> None:
     """Add to the value of every edge between a vertex and its root."""
     root = find_root(forest, v)
     _add_below(forest, np.uint64(forest.right[root]), amount)
@@ -191,7 +191,7 @@ def add_to_root(forest: Forest, v: np.uint64, amount: Int64) -> None:
 
 
 @kernel
-def cut_below(forest: Forest, v: np.uint64, limit: Int64) -> np.uint64:
+def cut_below(forest: LinkCutForest, v: np.uint64, limit: Int64) -> np.uint64:
     """Cut one edge of value at most `limit` between a vertex and its root, if there is one.
 
     Returns the vertex whose edge to its parent was cut, `n` if there is none.

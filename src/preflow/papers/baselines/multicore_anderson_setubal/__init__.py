@@ -78,7 +78,7 @@ from ....kernels.relabel import lowest_neighbour_now
 from ....maxflow.relabel_rule import check_relabel_rule, relabel_limits
 from ....parallel.barrier import PATIENCE, back_off, wait
 from ....parallel.delays import delay
-from ....parallel.search import Search, make_search, search_together, slot
+from ....parallel.search import ParallelSearch, make_search, search_together, slot
 from ....parallel.thread_pool import run_solver
 from ....solving.monitor import Monitor
 from ....solving.options import check_positive_integer
@@ -129,7 +129,7 @@ class State(NamedTuple):
     """The state that the threads share beside the residual network."""
 
     #: for global relabels while nothing moves; a concurrent global relabel uses its ``order``
-    search: Search
+    search: ParallelSearch
     #: the pieces of the concurrent global relabel: see NEXT and the other positions
     pieces: NDArray[np.uint64]
     #: shape (threads * PADDING,): the excess on the vertices that each thread visited in the concurrent
