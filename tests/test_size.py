@@ -34,7 +34,7 @@ LINES = {
     "generators": 3551,
     "graph": 10863,  # the same
     "gridcut": 7738,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
-    "integrations": 2530,
+    "integrations": 2469,
     "io": 3060,  # binary files are told from text, with what reads them
     "kernels": 3076,
     "maxflow": 11361,  # methods of batches import NoOptions

@@ -116,6 +116,18 @@ def _has_floats(function: Untyped, given: inspect.BoundArguments) -> bool:
     return any(isinstance(value, float | np.floating) and np.isfinite(value) for value in used)
 
 
+#: Arguments that ask for an algorithm of NetworkX, or give its network: with one of them NetworkX answers.
+ALGORITHM = {"flow_func", "auxiliary", "residual"}
+
+
+def _without_algorithm(given: inspect.BoundArguments) -> inspect.BoundArguments:
+    """Return the arguments of a function of this backend; refuse a call that asks for an algorithm."""
+    if any(given.arguments.get(name) is not None for name in ALGORITHM):
+        raise NotTakenError
+    kept = {name: value for name, value in given.arguments.items() if name not in ALGORITHM}
+    return inspect.BoundArguments(given.signature, kept)
+
+
 def answers(function: Untyped) -> Callable[[Function], Function]:
     """Make a function of this backend call that of NetworkX where preflow does not answer.
 
@@ -135,15 +147,17 @@ def answers(function: Untyped) -> Callable[[Function], Function]:
         def call(*args: Untyped, **keywords: Untyped) -> Untyped:
             given = arguments(*args, **keywords)
             try:
-                return ours(*given.args, **given.kwargs)
+                own = _without_algorithm(given)
+                return ours(*own.args, **own.kwargs)
             except REFUSALS as refusal:
                 return _answer_of_networkx(function, given, refusal)
 
         @functools.wraps(ours)
         def generate(*args: Untyped, **keywords: Untyped) -> Iterator[Untyped]:
             given = arguments(*args, **keywords)
-            results = ours(*given.args, **given.kwargs)
             try:
+                own = _without_algorithm(given)
+                results = ours(*own.args, **own.kwargs)
                 first = next(results)
             except REFUSALS as refusal:
                 yield from _answer_of_networkx(function, given, refusal)
@@ -152,7 +166,7 @@ def answers(function: Untyped) -> Callable[[Function], Function]:
             yield from results
 
         wrapped: Untyped = generate if inspect.isgeneratorfunction(ours) else call
-        wrapped.__doc__ = f"Answer :func:`networkx.{ours.__name__}`."
+        wrapped.__doc__ = f"Answer :func:`networkx.{function.name}`."
         wrapped.__signature__ = signature
         answered: Function = wrapped
         return answered

@@ -133,10 +133,10 @@ SIMPLE = {
 
 
 def _read_flow(
-    graph: Graph, s: Node, t: Node, capacity: Capacity, flow_func: object, more: Mapping[str, object]
+    graph: Graph, s: Node, t: Node, capacity: Capacity, more: Mapping[str, object]
 ) -> tuple[GraphEdges, FlowNetwork, bool]:
     """Return the edges, the network, and whether flows are floats; refuse what NetworkX is to answer."""
-    if flow_func is not None or more or graph.is_multigraph():
+    if more or graph.is_multigraph():
         raise NotTakenError
     if s not in graph or t not in graph or s == t:
         raise NotTakenError
@@ -181,26 +181,26 @@ def _flow_dict(graph: Graph, edges: GraphEdges, flow: Array, rounded: bool) -> F
 
 @answers(flow.maximum_flow)
 def maximum_flow(
-    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
+    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", **more: object
 ) -> tuple[Number, Flows]:
-    edges, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
+    edges, network, rounded = _read_flow(graph, s, t, capacity, more)
     result = optimal(_solved(lambda: max_flow(network, s, t)))
     return _number(result.value, rounded), _flow_dict(graph, edges, result.flow, rounded)
 
 
 @answers(flow.maximum_flow_value)
 def maximum_flow_value(
-    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
+    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", **more: object
 ) -> Number:
-    _, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
+    _, network, rounded = _read_flow(graph, s, t, capacity, more)
     return _number(optimal(_solved(lambda: min_cut(network, s, t))).value, rounded)
 
 
 @answers(flow.minimum_cut)
 def minimum_cut(
-    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
+    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", **more: object
 ) -> tuple[Number, tuple[Nodes, Nodes]]:
-    edges, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
+    edges, network, rounded = _read_flow(graph, s, t, capacity, more)
     result = optimal(_solved(lambda: min_cut(network, s, t)))
     sides: tuple[Nodes, Nodes] = (set(), set())
     for label, side in zip(edges.labels, result.sink_side.tolist(), strict=True):
@@ -210,9 +210,9 @@ def minimum_cut(
 
 @answers(flow.minimum_cut_value)
 def minimum_cut_value(
-    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
+    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", **more: object
 ) -> Number:
-    _, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
+    _, network, rounded = _read_flow(graph, s, t, capacity, more)
     return _number(optimal(_solved(lambda: min_cut(network, s, t))).value, rounded)
 
 

@@ -94,12 +94,6 @@ def _read(graph: Graph) -> Read:
     return Read(edges, SimpleArcs.of(len(edges.labels), edges.tail, edges.head, bool(graph.is_directed())))
 
 
-def _refuse(*algorithm: object) -> None:
-    """Leave calls that ask for an algorithm, or give its network, to NetworkX."""
-    if any(part is not None for part in algorithm):
-        raise NotTakenError
-
-
 def _most(cutoff: object) -> int:
     """Return the value at which a flow may stop."""
     if cutoff is None:
@@ -123,58 +117,32 @@ def _global(graph: Graph, s: Node, t: Node, least: int = 2) -> bool:
     return s is None
 
 
-@answers(connectivity.local_node_connectivity)
-def local_node_connectivity(
-    graph: Graph,
-    s: Node,
-    t: Node,
-    flow_func: object = None,
-    auxiliary: object = None,
-    residual: object = None,
-    cutoff: object = None,
-) -> int:
-    _refuse(flow_func, auxiliary, residual)
-    return _node_flow(graph, s, t, cutoff)
-
-
-def _node_flow(graph: Graph, s: Node, t: Node, cutoff: object) -> int:
+def _node_flow(graph: Graph, s: Node, t: Node, cutoff: object = None) -> int:
     most, read = _most(cutoff), _read(graph)
     u, v = _ends(read, s, t)
     return flow_of_pair(read.node_network(), u + read.size, v, most)[0]
 
 
-@answers(connectivity.local_edge_connectivity)
-def local_edge_connectivity(
-    graph: Graph,
-    s: Node,
-    t: Node,
-    flow_func: object = None,
-    auxiliary: object = None,
-    residual: object = None,
-    cutoff: object = None,
-) -> int:
-    _refuse(flow_func, auxiliary, residual)
-    return _edge_flow(graph, s, t, cutoff)
+local_node_connectivity = answers(connectivity.local_node_connectivity)(_node_flow)
 
 
-def _edge_flow(graph: Graph, s: Node, t: Node, cutoff: object) -> int:
+def _edge_flow(graph: Graph, s: Node, t: Node, cutoff: object = None) -> int:
     most, read = _most(cutoff), _read(graph)
     return flow_of_pair(read.edge_network(), *_ends(read, s, t), most)[0]
 
 
+local_edge_connectivity = answers(connectivity.local_edge_connectivity)(_edge_flow)
+
+
 @answers(connectivity.node_connectivity)
-def node_connectivity(graph: Graph, s: Node = None, t: Node = None, flow_func: object = None) -> int:
-    _refuse(flow_func)
+def node_connectivity(graph: Graph, s: Node = None, t: Node = None) -> int:
     if not _global(graph, s, t, 1):
-        return _node_flow(graph, s, t, None)
+        return _node_flow(graph, s, t)
     return removal.vertex_connectivity(_read(graph).graph()).value if len(graph) > 1 else 0
 
 
 @answers(connectivity.edge_connectivity)
-def edge_connectivity(
-    graph: Graph, s: Node = None, t: Node = None, flow_func: object = None, cutoff: object = None
-) -> int:
-    _refuse(flow_func)
+def edge_connectivity(graph: Graph, s: Node = None, t: Node = None, cutoff: object = None) -> int:
     if not _global(graph, s, t, least=1):
         return _edge_flow(graph, s, t, cutoff)
     if len(graph) == 1 and not (graph.is_directed() or graph.is_multigraph()):
@@ -193,8 +161,7 @@ def _smallest_edge_cut(graph: Graph, read: Read) -> removal.EdgeConnectivity:
 
 
 @answers(connectivity.average_node_connectivity)
-def average_node_connectivity(graph: Graph, flow_func: object = None) -> float:
-    _refuse(flow_func)
+def average_node_connectivity(graph: Graph) -> float:
     read = _read(graph)
     if read.size < 2:
         return 0
@@ -218,9 +185,8 @@ def _node_connectivities(read: Read, pairs: NDArray[np.int64]) -> NDArray[np.int
 
 @answers(connectivity.all_pairs_node_connectivity)
 def all_pairs_node_connectivity(
-    graph: Graph, nbunch: Iterable[Node] | None = None, flow_func: object = None
+    graph: Graph, nbunch: Iterable[Node] | None = None
 ) -> dict[Node, dict[Node, int]]:
-    _refuse(flow_func)
     read = _read(graph)
     number, directed = read.edges.number, read.arcs.directed
     nodes = list(graph) if nbunch is None else list(set(nbunch))
@@ -249,28 +215,17 @@ def _across(read: Read, side: NDArray[np.bool_]) -> Pairs:
     return _named(read, arcs.tail[crossing], arcs.head[crossing])
 
 
-@answers(connectivity.minimum_st_edge_cut)
-def minimum_st_edge_cut(
-    graph: Graph,
-    s: Node,
-    t: Node,
-    flow_func: object = None,
-    auxiliary: object = None,
-    residual: object = None,
-) -> Pairs:
-    _refuse(flow_func, auxiliary, residual)
-    return _edge_cut(graph, s, t)
-
-
 def _edge_cut(graph: Graph, s: Node, t: Node) -> Pairs:
     read = _read(graph)
     _, side = flow_of_pair(read.edge_network(), *_ends(read, s, t), _most(None))
     return _across(read, side)
 
 
+minimum_st_edge_cut = answers(connectivity.minimum_st_edge_cut)(_edge_cut)
+
+
 @answers(connectivity.minimum_edge_cut)
-def minimum_edge_cut(graph: Graph, s: Node = None, t: Node = None, flow_func: object = None) -> Pairs:
-    _refuse(flow_func)
+def minimum_edge_cut(graph: Graph, s: Node = None, t: Node = None) -> Pairs:
     if not _global(graph, s, t, least=1):
         return _edge_cut(graph, s, t)
     if len(graph) == 1 and not (graph.is_directed() or graph.is_multigraph()):
@@ -279,19 +234,6 @@ def minimum_edge_cut(graph: Graph, s: Node = None, t: Node = None, flow_func: ob
     if len(graph) < 2 or not read.is_connected():
         raise NotTakenError
     return _across(read, _smallest_edge_cut(graph, read).side)
-
-
-@answers(connectivity.minimum_st_node_cut)
-def minimum_st_node_cut(
-    graph: Graph,
-    s: Node,
-    t: Node,
-    flow_func: object = None,
-    auxiliary: object = None,
-    residual: object = None,
-) -> Nodes:
-    _refuse(flow_func, auxiliary, residual)
-    return _node_cut(graph, s, t)
 
 
 def _node_cut(graph: Graph, s: Node, t: Node) -> Nodes:
@@ -304,9 +246,11 @@ def _node_cut(graph: Graph, s: Node, t: Node) -> Nodes:
     return {read.edges.labels[w] for w in np.flatnonzero(side[n:] & ~side[:n]).tolist()}
 
 
+minimum_st_node_cut = answers(connectivity.minimum_st_node_cut)(_node_cut)
+
+
 @answers(connectivity.minimum_node_cut)
-def minimum_node_cut(graph: Graph, s: Node = None, t: Node = None, flow_func: object = None) -> Nodes:
-    _refuse(flow_func)
+def minimum_node_cut(graph: Graph, s: Node = None, t: Node = None) -> Nodes:
     if not _global(graph, s, t, 1):
         return _node_cut(graph, s, t)
     read = _read(graph)
@@ -322,16 +266,7 @@ def minimum_node_cut(graph: Graph, s: Node = None, t: Node = None, flow_func: ob
 
 
 @answers(connectivity.edge_disjoint_paths)
-def edge_disjoint_paths(
-    graph: Graph,
-    s: Node,
-    t: Node,
-    flow_func: object = None,
-    cutoff: object = None,
-    auxiliary: object = None,
-    residual: object = None,
-) -> Paths:
-    _refuse(flow_func, auxiliary, residual)
+def edge_disjoint_paths(graph: Graph, s: Node, t: Node, cutoff: object = None) -> Paths:
     most, read = _most(cutoff), _read(graph)
     labels = read.edges.labels
     for path in _paths(read.edge_network(), *_ends(read, s, t), most):
@@ -339,16 +274,7 @@ def edge_disjoint_paths(
 
 
 @answers(connectivity.node_disjoint_paths)
-def node_disjoint_paths(
-    graph: Graph,
-    s: Node,
-    t: Node,
-    flow_func: object = None,
-    cutoff: object = None,
-    auxiliary: object = None,
-    residual: object = None,
-) -> Paths:
-    _refuse(flow_func, auxiliary, residual)
+def node_disjoint_paths(graph: Graph, s: Node, t: Node, cutoff: object = None) -> Paths:
     most, read = _most(cutoff), _read(graph)
     labels, n = read.edges.labels, read.size
     u, v = _ends(read, s, t)
@@ -383,8 +309,7 @@ def _paths(network: PairNetwork, source: int, sink: int, most: int) -> Iterator[
 
 
 @answers(nx.gomory_hu_tree)
-def gomory_hu_tree(graph: Graph, capacity: Capacity = "capacity", flow_func: object = None) -> Graph:
-    _refuse(flow_func)
+def gomory_hu_tree(graph: Graph, capacity: Capacity = "capacity") -> Graph:
     if graph.is_directed() or graph.is_multigraph():
         raise NotTakenError
     edges = read_networkx(graph)
