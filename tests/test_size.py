@@ -22,30 +22,30 @@ PACKAGE = ROOT / "src" / "preflow"
 LINES = {
     ".": 1810,  # min_cut imports what grids need; aliases of arrays have types
     "assignment": 10468,  # overloads are imported from a module of their own
-    "bipartite": 5094,  # its record; warm_start and initial, for a release; a rule for pushes on one thread
+    "bipartite": 5088,  # its record; warm_start and initial, for a release; a rule for pushes on one thread
     "certify": 4824,  # what supplies sum to counts where most passes
     "cli": 4162,
-    "connectivity": 2015,
+    "connectivity": 2010,
     "cuda": 2171,  # declarations that .cu files take from Python; the record of a method for a GPU
     "distributed": 7896,  # arguments by name
     "drawing": 835,
     "forests": 949,
-    "general_matching": 5024,  # the same
+    "general_matching": 5019,  # the same
     "generators": 3551,
     "graph": 10863,  # the same
     "gridcut": 7738,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
     "integrations": 2469,
     "io": 3060,  # binary files are told from text, with what reads them
     "kernels": 3076,
-    "maxflow": 11361,  # methods of batches import NoOptions
-    "mincost": 5305,  # the same; arrays of a residual network have types
+    "maxflow": 11356,  # methods of batches import NoOptions
+    "mincost": 5300,  # the same; arrays of a residual network have types
     "network": 312,
     "papers": 7099,
     "parallel": 3350,  # overloads are imported from a module of their own
-    "reductions": 4694,
-    "solving": 1766,  # the record of a problem; Control.excess, which stays for a release
+    "reductions": 4689,
+    "solving": 1773,  # the record of a problem; Control.excess, which stays for a release
     "steps": 2261,  # arguments of kernels by name
-    "transportation": 4881,  # its record
+    "transportation": 4876,  # its record
     "vision": 9675,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.

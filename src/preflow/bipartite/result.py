@@ -98,13 +98,7 @@ class MatchingResult(BoundedResult):
         ]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with a row for each pair: the columns "row" and "column", with the caller's labels.
-
-        Raises
-        ------
-        MissingDependencyError
-            pandas is not installed.
-        """
+        """Return a table of the pairs: the columns "row" and "column", with the caller's labels."""
         return data_frame(self.to_columns())
 
     def to_columns(self) -> dict[str, AnyArray]:

@@ -159,11 +159,6 @@ class GomoryHuTree(DrawnResult):
             The columns "source" and "target" have a vertex and its parent, with the caller's labels, and
             "weight" the weight of a minimum cut between them. ``networkx.from_pandas_edgelist`` takes it.
 
-        Raises
-        ------
-        MissingDependencyError
-            pandas is not installed.
-
         Examples
         --------
         >>> import preflow

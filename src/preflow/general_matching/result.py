@@ -179,11 +179,6 @@ class GeneralMatchingResult(BoundedResult):
         DataFrame
             The columns "source" and "target" have the ends of the edges with the caller's labels, "weight"
             their weights if the graph has some.
-
-        Raises
-        ------
-        MissingDependencyError
-            pandas is not installed.
         """
         return data_frame(self.to_columns())
 

@@ -135,11 +135,6 @@ class MinCutResult(BoundedResult):
             such, "reverse_capacity" what was given, "flow" the flow of a :class:`preflow.MaxFlowResult`, and
             "cut" whether the arc is one of :attr:`cut_arcs`.
 
-        Raises
-        ------
-        MissingDependencyError
-            pandas is not installed.
-
         Examples
         --------
         >>> import preflow

@@ -118,11 +118,6 @@ class MinCostFlowResult(BoundedResult):
             The columns "source" and "target" have the caller's labels. "lower", if the network has lower
             bounds, "capacity" and "cost" are as given, and "flow" is the flow.
 
-        Raises
-        ------
-        MissingDependencyError
-            pandas is not installed.
-
         Examples
         --------
         >>> import preflow

@@ -88,11 +88,6 @@ class JobAssignment(DrawnResult):
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with a row for each pair: "worker", "job" and what the pair costs, "cost".
 
-        Raises
-        ------
-        MissingDependencyError
-            pandas is not installed.
-
         Examples
         --------
         >>> import pandas, preflow

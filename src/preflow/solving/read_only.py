@@ -35,6 +35,13 @@ Raises
 MissingDependencyError
     Matplotlib is not installed.
 """,
+    "to_pandas": """
+
+Raises
+------
+MissingDependencyError
+    pandas is not installed.
+""",
 }
 
 
@@ -45,7 +52,7 @@ class ReadOnlyArrays:
     subclass raises VerificationError in place of errors of Python and NumPy, and of InvalidInputError. Where
     `verify` may raise InvalidInputError for another reason, the proof itself is the method `_prove`.
 
-    The docstrings of `verify` and `plot` get their sections here, unless they have sections of their own.
+    Docstrings of the methods of SECTIONS get their sections here, unless they say themselves what is raised.
     """
 
     def __init_subclass__(cls, **keywords: object) -> None:

@@ -167,11 +167,6 @@ class TransportResult(BoundedResult):
         DataFrame
             The columns "row" and "column" have the caller's labels, numbers if there are none, "mass" the
             mass, and "cost" the cost of one unit.
-
-        Raises
-        ------
-        MissingDependencyError
-            pandas is not installed.
         """
         return data_frame(self.to_columns())
 
