@@ -170,7 +170,7 @@ def to_declare(missing: list[str]) -> list[str]:
     """Return kernels, and classes of tuples that are new, as kinds.txt writes them."""
     known = KINDS.read_text(encoding="utf-8").splitlines()
     classes = {line.split(" = ")[0] for line in known if line.startswith("<")}
-    lines = {}
+    lines: dict[str, None] = {}
     for kernel_name, _, kind in (line.partition(" ") for line in missing):
         while match := re.search(r"(<[\w.]+>)\(([^()]*)\)", kind):
             if match[1] not in classes:
