@@ -11,6 +11,7 @@ from preflow.forests.boykov_kolmogorov import FREE, HEAD, LENGTH, PARENT, SINK, 
 from preflow.network.arcs import capacity, end, first, head, no_arc, terminal
 
 
+@np.errstate(over="ignore")  # a step backwards on a grid is modulo 2**64
 def check_invariants(net: ResidualNetwork, trees: Trees, taken: Sequence[int] = ()) -> None:
     """Assert the invariants, which the solver lists; O(m).
 

@@ -10,6 +10,7 @@ from preflow.kernels.two_queues import HEAD, LENGTH
 from preflow.network.arcs import capacity, end, first, head, no_arc, terminal
 
 
+@np.errstate(over="ignore")  # a step backwards on a grid is modulo 2**64
 def check_invariants(net: ResidualNetwork, forests: Forests, begin: int, last: int) -> None:
     """Assert the invariants between two levels for a run of vertices, which the solver lists."""
     root = int(no_arc(net))

@@ -115,7 +115,6 @@ def make_trees(net: ResidualNetwork) -> Trees:
     )
 
 
-@np.errstate(over="ignore")  # a step backwards on a grid is modulo 2**64
 @kernel
 def activate(trees: Trees, v: np.uint64) -> None:
     """Append a vertex to the queue unless it is queued."""

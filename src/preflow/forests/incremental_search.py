@@ -217,7 +217,6 @@ def with_more_levels(forests: Forests) -> Forests:
     return forests._replace(first_orphan=np.full(levels, none, dtype=forests.first_orphan.dtype))
 
 
-@np.errstate(over="ignore")  # a step backwards on a grid is modulo 2**64
 # Queues
 
 
