@@ -494,7 +494,7 @@ def test_families(name: str) -> None:
     for result in results:
         result.verify()
         assert result.cardinality == results[0].cardinality
-    with pytest.raises(InvalidInputError, match="there are"):
+    with pytest.raises(InvalidInputError, match="There are"):
         bipartite_family("erdos")
 
 
