@@ -38,11 +38,11 @@ LINES = {
     "io": 3060,  # binary files are told from text, with what reads them
     "kernels": 3076,
     "maxflow": 11356,  # methods of batches import NoOptions
-    "mincost": 5300,  # the same; arrays of a residual network have types
+    "mincost": 5311,  # the same; cycles past float64; arrays of a residual network have types
     "network": 312,
     "papers": 7099,
     "parallel": 3350,  # overloads are imported from a module of their own
-    "reductions": 4689,
+    "reductions": 4692,  # shares that sum past int64 are refused
     "solving": 1773,  # the record of a problem; Control.excess, which stays for a release
     "steps": 2261,  # arguments of kernels by name
     "transportation": 4876,  # its record

@@ -446,3 +446,12 @@ def test_capacities_of_32_bits_and_supplies_past_them(method: str) -> None:
     result = preflow.min_cost_flow(arcs, [2**32, -(2**32)], method=method)
     result.verify()
     assert result.cost == 10 * 2**30
+
+
+@pytest.mark.parametrize("costs", [(-1.7e308, -1.1e308), (-1.7e308, 1.1e308), (-3e300, 1e-300)])
+def test_cycles_whose_costs_sum_past_float64(costs: tuple[float, float]) -> None:
+    network = preflow.CostNetwork.from_arrays([0, 1], [1, 0], cost=costs, num_vertices=4)
+    with pytest.raises(UnboundedCostError) as caught:
+        preflow.min_cost_flow(network)
+    total = sum(map(Fraction, costs))
+    assert caught.value.cost == (-np.inf if total < -Fraction(np.finfo(float).max) else float(total))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.errors import (
+    CapacityOverflowError,
     InfeasibleFlowError,
     InvalidInputError,
     UnboundedCostError,
@@ -236,3 +237,11 @@ def test_shares_that_cost_more_are_refused() -> None:
 def test_an_empty_end() -> None:
     with pytest.raises(InvalidInputError, match="sink is empty"):
         preflow.max_flow_min_cost(diamond().network, 0, [])
+
+
+@pytest.mark.parametrize("own", [2**63 - 1, 2**63 - 5])
+def test_shares_that_sum_past_int64_with_the_supply_of_a_terminal(own: int) -> None:
+    arcs = {"capacity": [9, own], "cost": 0, "supply": [0, 0, -own, own]}
+    network = preflow.CostNetwork.from_arrays([3, 3], [1, 2], **arcs)
+    with pytest.raises(CapacityOverflowError, match="past int64"):
+        preflow.max_flow_min_cost(network, [0, 3], [1])

@@ -459,7 +459,7 @@ class MinCostCall(Call[CostNetwork]):
         free = copy(self)
         free.instance = replace(network, cost=np.zeros(network.num_arcs, dtype=np.int64))
         free._solved()
-        slope = math.fsum(cost.tolist()) if cost.dtype.kind == "f" else sum(cost.tolist())
+        slope = _cost_of_cycle(cost)
         tails, heads = (labels_of(network.labels, side[cycle]) for side in (network.tail, network.head))
         ends = tuple(zip(tails.tolist(), heads.tolist(), strict=True))
         return UnboundedCostError(tuple(cycle), slope, ends)
@@ -613,6 +613,17 @@ def _read_supplies(network: CostNetwork, supply: SupplyInput, source: Any, sink:
     return supplies
 
 
+def _cost_of_cycle(cost: Array) -> int | float:
+    """Return the sum of the costs of some arcs, rounded once; infinite past float64."""
+    if cost.dtype.kind != "f":
+        return int(sum(cost.tolist()))
+    try:
+        return math.fsum(cost.tolist())
+    except OverflowError:  # the sum of the first terms is past float64; that of all need not be
+        scaled = math.fsum(np.ldexp(cost, -64).tolist())
+        return scaled * 2.0**64
+
+
 def _endless_cycle(network: CostNetwork, control: Control) -> list[int]:
     """Return a cycle of negative cost whose arcs all have infinite capacity, or none."""
     if network.capacity.dtype.kind == "i":
@@ -633,6 +644,6 @@ def _endless_cycle(network: CostNetwork, control: Control) -> list[int]:
     cost = network.cost[arcs]
     # Rounded down, so that no cycle of negative cost is missed.
     found = negative_cycle(tail, head, lower_costs(cost, network.num_vertices), network.num_vertices)
-    if found and cost.dtype.kind == "f" and not math.fsum(cost[found].tolist()) < 0:
+    if found and not _cost_of_cycle(cost[found]) < 0:
         found = exact_negative_cycle(tail.tolist(), head.tolist(), cost, network.num_vertices, control)
     return arcs[found].tolist()  # type: ignore[no-any-return]

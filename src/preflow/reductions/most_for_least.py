@@ -334,11 +334,14 @@ def _sent_at_least_cost(
         bounds = min(dual_bound(network, worst, potentials), found.upper_bound), found.upper_bound
         if math.isinf(found.upper_bound):
             moved = worst - own
+    supply = own + moved
+    if supply.dtype.kind == "i" and ((supply < own) != (moved < 0)).any():
+        raise CapacityOverflowError("a terminal's own supply and its part of the amount sum past int64")
     result = replace(
         found,
         flow=found.flow[:m].copy(),
         potentials=potentials,
-        supply=own + moved,
+        supply=supply,
         network=network,
         lower_bound=bounds[0],
         upper_bound=bounds[1],
