@@ -378,7 +378,7 @@ def build(
 
 
 class Compiled(NamedTuple):
-    """What all processes have compiled; `refused`: why a kind was not compiled, by kernel and kind."""
+    """The compiled kinds of all processes, and `refused`: why a kind was not compiled, by kernel and kind."""
 
     functions: list[Function]
     fingerprints: dict[str, str]

@@ -1,4 +1,4 @@
-"""What the tests of all problems know of linear assignment: see tests/support/sample.py."""
+"""The sample of linear assignment for the tests of all problems: see tests/support/sample.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``.cu`` files take from Python: no order of fields can make the two sides differ."""
+"""The text that ``.cu`` files take from Python: no order of fields can make the two sides differ."""
 
 from __future__ import annotations
 

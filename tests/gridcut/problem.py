@@ -1,4 +1,4 @@
-"""What the tests of all problems know of minimum cuts of grids: see tests/support/sample.py."""
+"""The sample of minimum cuts of grids for the tests of all problems: see tests/support/sample.py."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What solvers keep between two of their steps: checks of the lists in their docstrings."""
+"""Checks of the invariants that the docstrings of solvers list."""

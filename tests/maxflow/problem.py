@@ -1,4 +1,4 @@
-"""What the tests of all problems know of maximum flow: see tests/support/sample.py."""
+"""The sample of maximum flow for the tests of all problems: see tests/support/sample.py."""
 
 from __future__ import annotations
 
