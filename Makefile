@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: native wheel demo check check-fast test test-all record fuzz lint docs bench records-cpu records-gpu clean
+.PHONY: native wheel demo check check-fast test test-all record fuzz lint docs bench records-cpu records-gpu records-gpus clean
 
 # Compiles the kernels ahead of time: four CPU minutes the first time, later what was edited.
 # Without a C compiler it says so, and Numba compiles them on first use.
@@ -62,7 +62,7 @@ bench: $(VENV)/.bench
 # Measure the records of README and docs/performance again, in records-output; go on where a run was ended.
 # `python -m benchmarks.renew take records-output` puts them into the place of the old ones; with a number of
 # seconds, `python -m benchmarks.renew cpu records-output 450` does a part.
-records-cpu records-gpu: $(VENV)/.bench
+records-cpu records-gpu records-gpus: $(VENV)/.bench
 	$(LIBRARY)
 	$(BIN)/python -m benchmarks.renew $(@:records-%=%) records-output
 

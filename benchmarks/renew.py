@@ -2,13 +2,14 @@
 
     python -m benchmarks.renew cpu FOLDER [SECONDS]
     python -m benchmarks.renew gpu FOLDER [SECONDS]
+    python -m benchmarks.renew gpus FOLDER [SECONDS]
     python -m benchmarks.renew take FOLDER
 
-The first two run the commands below, one after the other: "cpu" on a machine with two cores, "gpu" on one
-with 16 cores and a GPU. They go on where an earlier run ended: FOLDER keeps the records that are complete,
-and the parts of others. With SECONDS they end after about that time, and say what is left; a command that
-cannot go on where it ended does not begin if it would take longer. "take" copies the complete records to
-``benchmarks/results``, and writes the table and the chart of the README.
+The first three run the commands below, one after the other: "cpu" on a machine with two cores, "gpu" on one
+with 16 cores and a GPU, "gpus" on one with two GPUs. They go on where an earlier run ended: FOLDER keeps the
+records that are complete, and the parts of others. With SECONDS they end after about that time, and say what
+is left; a command that cannot go on where it ended does not begin if it would take longer. "take" copies the
+complete records to ``benchmarks/results``, and writes the table and the chart of the README.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Renewal(NamedTuple):
     """
 
     record: str
-    machine: Literal["cpu", "gpu"]
+    machine: Literal["cpu", "gpu", "gpus"]
     minutes: int
     command: str
     goes_on: bool = False
@@ -117,6 +118,7 @@ RENEWALS = (
     Renewal("assignment-large", "gpu", 3, "benchmarks.scripts.assignment_large FILE"),
     Renewal("locally-dominant", "gpu", 2, "benchmarks.scripts.locally_dominant_gpu FILE"),
     Renewal("min-cost-gpu", "gpu", 3, "benchmarks.scripts.min_cost_gpu FILE"),
+    Renewal("regions-gpus", "gpus", 4, "benchmarks.scale.hosts gpus FILE 512"),
 )
 
 
@@ -191,7 +193,7 @@ def take(folder: Path, results: Path) -> list[str]:
 
 def main() -> None:
     """Run the command."""
-    if len(sys.argv) not in (3, 4) or sys.argv[1] not in ("cpu", "gpu", "take"):
+    if len(sys.argv) not in (3, 4) or sys.argv[1] not in ("cpu", "gpu", "gpus", "take"):
         sys.exit((__doc__ or "").strip())
     kind, folder = sys.argv[1], Path(sys.argv[2]).resolve()
     if kind == "take":

@@ -24,6 +24,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -37,7 +38,7 @@ from preflow.distributed import GpuExchange, RayExchange
 from preflow.distributed.exchange import Order, RegionTask, Report
 from preflow.distributed.files import FileExchange
 from preflow.distributed.volume_energy import VolumeEnergy
-from preflow.generators import vessel_tree
+from preflow.generators import spiral, vessel_tree
 from preflow.graph.integer_grid import IntegerGrid
 from preflow.solving.run import Control
 from preflow.vision import read_volume
@@ -49,17 +50,21 @@ REPEATS = 3
 LIMIT = 0.55
 #: Seconds after which no further solve begins.
 MOST_SECONDS = 200.0
+#: Width of the picture with a spiral.
+SPIRAL = 1000
+#: Shape of the batch of costs, and how many batches each GPU solves.
+COSTS, BATCHES = (10_000, 30, 30), 20
 #: Noise of the tiled scan, and what a voxel's face costs there, in nats.
 NOISE, SMOOTHNESS = 20.0, 0.7
 
 
 class Instance(NamedTuple):
-    """A volume: its name, its terminal capacities and that between all neighbours."""
+    """A volume or a picture: its name, its terminal capacities, and that between all neighbours or pairs."""
 
     name: str
     source: NDArray[np.int16]
     sink: NDArray[np.int16]
-    neighbor: int
+    neighbor: int | Array
 
 
 def noisy_ball(side: int, noise: float, contrast: float, neighbor: int, name: str) -> Instance:
@@ -79,6 +84,12 @@ def instances(side: int) -> Iterator[Instance]:
     yield noisy_ball(side, 40, 15, 20, "noisy ball")
     yield noisy_ball(side, 40, 5, 28, "noisy ball, little contrast")
     yield noisy_ball(side, 40, 3, 32, "noisy ball, least contrast")
+
+
+def long_path() -> Instance:
+    """Return a spiral, in which all flow crosses the border of two regions at each turn."""
+    grid = spiral(SPIRAL)
+    return Instance("spiral", grid.source_capacity, grid.sink_capacity, grid.neighbor_capacity)
 
 
 class TimedExchange(GpuExchange):
@@ -133,22 +144,20 @@ def measure_gpus(path: Path, side: int) -> None:
     for devices in ([0], [0, 1]):
         solved_on_gpus(small, devices, None)
     print("compiled", time.perf_counter() - began, flush=True)
-    for instance in instances(side):
-        given = [cupy.asarray(values) for values in (instance.source, instance.sink)]
+    for instance in (*instances(side), long_path()):
+        given = [cupy.asarray(values) for values in instance[1:]]
         for _ in range(2):
-            alone = preflow.grid_cut(given[0], given[1], instance.neighbor, method="cuda-tiled")
+            alone = preflow.grid_cut(*given, method="cuda-tiled")
         seconds = dict(alone.stats.seconds)
         rows.append({"instance": instance.name, "how": "cuda-tiled", "value": int(alone.value), **seconds})
         print(rows[-1], flush=True)
         del given, alone
         cupy.get_default_memory_pool().free_all_blocks()
         limit = int(LIMIT * 16 * side**3)
-        for how, devices, memory in (
-            ("one GPU", [0], None),
-            ("two GPUs", [0, 1], None),
-            ("one GPU with a limit", [0], limit),
-            ("two GPUs with a limit", [0, 1], limit // 2),
-        ):
+        ways: list[tuple[str, list[int], int | None]] = [("one GPU", [0], None), ("two GPUs", [0, 1], None)]
+        if instance.source.ndim == 3:
+            ways += [("one GPU with a limit", [0], limit), ("two GPUs with a limit", [0, 1], limit // 2)]
+        for how, devices, memory in ways:
             for _ in range(REPEATS if memory is None else 1):
                 if time.perf_counter() - began > MOST_SECONDS:
                     break
@@ -156,6 +165,40 @@ def measure_gpus(path: Path, side: int) -> None:
                 rows.append({"instance": instance.name, "how": how, "memory": memory, **row})
                 print(rows[-1], flush=True)
                 write_rows(path, rows, side=side)
+    measure_batches(path, side, rows)
+
+
+def measure_batches(path: Path, side: int, rows: list[dict[str, object]]) -> None:
+    """Measure batches of assignments on one GPU, and on two at the same time, a thread for each."""
+    import cupy
+
+    costs = np.random.default_rng(side).integers(0, 1000, COSTS)
+
+    def solve(device: int, times: int) -> int:
+        with cupy.cuda.Device(device):
+            given = cupy.asarray(costs)
+            for _ in range(times):
+                found = preflow.linear_assignment(given)
+            cupy.cuda.Device(device).synchronize()
+            return int(np.sum(found.value))
+
+    with ThreadPoolExecutor(2) as pool:
+        for devices in ([0], [0, 1]) * (1 + REPEATS):  # the first two warm up
+            begin = time.perf_counter()
+            values = set(pool.map(solve, devices, [BATCHES] * len(devices)))
+            seconds = time.perf_counter() - begin
+            assert len(values) == 1
+            rows.append(
+                {
+                    "instance": f"{COSTS[0]:,} assignments of {COSTS[1]}",
+                    "how": f"batches on {len(devices)} GPUs",
+                    "batches": BATCHES * len(devices),
+                    "value": values.pop(),
+                    "seconds": seconds,
+                }
+            )
+            print(rows[-1], flush=True)
+            write_rows(path, rows, side=side)
 
 
 class TimedRay(RayExchange):
