@@ -33,7 +33,7 @@ PUBLIC: dict[ModuleType, tuple[str, ...]] = {
     preflow.reductions: tuple(preflow.reductions.__all__),
     preflow.vision: tuple(preflow.vision.__all__),
     preflow.distributed: tuple(preflow.distributed.__all__),
-    preflow.generators: tuple(name for name in vars(preflow.generators) if name[0] != "_"),
+    preflow.generators: tuple(preflow.generators.__all__),
     scipy_compat: (
         "linear_sum_assignment",
         "maximum_flow",

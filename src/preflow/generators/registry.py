@@ -170,17 +170,18 @@ def _by_name(*families: Family[Made]) -> Mapping[str, Family[Made]]:
 
 
 def _family(
-    name: str, function: Callable[..., Made], summary: str, size_parameters: str, sizes: str
+    name: str, function: Callable[..., Made], summary: str, sizes: str, also: str | None = None
 ) -> Family[Made]:
-    """Return a family whose presets are the ``sizes``."""
-    bare = Family(name, function, summary, tuple(size_parameters.split()))
+    """Return a family whose presets are the `sizes`.
+
+    The parameters of a size are those that the function takes by position, and the one that `also` names.
+    """
+    named = inspect.signature(function).parameters.values()
+    of_size = [each.name for each in named if each.kind is each.POSITIONAL_OR_KEYWORD or each.name == also]
+    bare = Family(name, function, summary, tuple(of_size))
     presets = {size: MappingProxyType(bare.parse_size(size)) for size in sizes.split()}
     return replace(bare, presets=MappingProxyType(presets))
 
-
-_RMF = "side frames"
-_LEVELS = "width levels"
-_LINE = "n m degree"
 
 # The records of problems name these mappings.
 
@@ -190,157 +191,107 @@ FAMILIES: Mapping[str, Family[MaxFlowProblem]] = _by_name(
         "genrmf",
         rmf,
         "square frames joined by random permutations, as deep as wide",
-        _RMF,
         "16x16 48x48 64x64 84x84 108x108 136x136",
     ),
-    _family(
-        "rmf-wide",
-        rmf,
-        "GENRMF with few large frames",
-        _RMF,
-        "16x8 64x16 136x68 400x16",
-    ),
+    _family("rmf-wide", rmf, "GENRMF with few large frames", "16x8 64x16 136x68 400x16"),
     _family(
         "rmf-long",
         rmf,
         "GENRMF with many small frames",
-        _RMF,
         "8x64 16x1024 24x192 32x256 44x352 32x1024 56x448 68x544",
     ),
     _family(
         "mesh",
         mesh,
         "levels; each vertex leads to its three neighbours in the next (Washington 1)",
-        _LEVELS,
         "64x64 512x512 1024x1024",
     ),
     _family(
         "rlg",
         random_level,
         "random level graph, about as many levels as vertices in one (Washington 2)",
-        _LEVELS,
         "64x64 512x512 768x768 512x1024 768x1280 1024x1024 1024x1536",
     ),
-    _family(
-        "rlg-wide",
-        random_level,
-        "random level graph with few wide levels",
-        _LEVELS,
-        "256x16 4096x64 32768x64",
-    ),
+    _family("rlg-wide", random_level, "random level graph with few wide levels", "256x16 4096x64 32768x64"),
     _family(
         "rlg-long",
         random_level,
         "random level graph with many narrow levels",
-        _LEVELS,
         "16x256 64x4096 64x16384 64x65536",
     ),
     _family(
         "two-level",
         two_level,
         "levels; each vertex leads to three random ones of the next two (Washington 3)",
-        _LEVELS,
         "64x32 512x512 1024x1024",
     ),
     _family(
         "matching",
         matching,
         "random bipartite graph, all capacities 1 (Washington 4)",
-        "n degree",
         "500x4 100000x4 1000000x4",
     ),
     _family(
         "square-mesh",
         square_mesh,
         "square of vertices; arcs one level on and to the side (Washington 5)",
-        "side degree",
         "40x4 500x8 1000x8",
     ),
     _family(
         "line-moderate",
         line,
         "vertices on a line; arcs to random ones ahead (Washington 6)",
-        _LINE,
         "256x4x16 4096x4x64 16384x4x128 65536x4x128",
     ),
     _family(
         "exp-line",
         exponential_line,
         "line with capacities that halve with distance (Washington 7)",
-        _LINE,
         "256x4x10 16384x4x10 65536x4x10",
     ),
     _family(
         "dexp-line",
         double_exponential_line,
         "line with arcs both ways and capacities that halve with distance (Washington 8)",
-        _LINE,
         "256x4x10 16384x4x10 65536x4x10",
     ),
     _family(
         "dinic-bad",
         dinic_bad,
         "one path length after another: n - 1 phases of Dinic (Washington 9)",
-        "n",
         "200 2000 20000",
     ),
     _family(
         "goldberg-bad",
         goldberg_bad,
         "parallel paths, then one long path: bad for push-relabel (Washington 10)",
-        "n",
         "200 2000 20000",
     ),
     _family(
         "cheriyan",
         cheriyan,
         "chains that push-relabel walks again and again (Washington 11)",
-        "n m c",
         "10x10x10 50x50x50 100x100x100",
     ),
-    _family(
-        "ac-dense",
-        ac_dense,
-        "every vertex leads to every later one",
-        "n",
-        "200 2000 4000 6000 8192",
-    ),
+    _family("ac-dense", ac_dense, "every vertex leads to every later one", "200 2000 4000 6000 8192"),
     _family(
         "grid-2d",
         grid_2d,
         "segmentation of a noisy synthetic image",
-        "height width connectivity",
         "100x100 1000x1000 1000x1000x8 2000x2000 4000x4000",
+        also="connectivity",
     ),
     _family(
         "grid-3d",
         grid_3d,
         "segmentation of a noisy synthetic volume",
-        "depth height width connectivity",
         "24x24x24 64x64x64 64x64x64x26 128x128x128 200x200x200",
+        also="connectivity",
     ),
-    _family("roads", roads, "roads between random places", "n ends", "1000x10 200000 1000000"),
-    _family(
-        "rmat-flow",
-        rmat_flow,
-        "RMAT graph between random vertices",
-        "scale edge_factor ends",
-        "10x8x10 17 20",
-    ),
-    _family(
-        "superpixels",
-        superpixels,
-        "segmentation of an image of superpixels",
-        "n",
-        "1000 200000 1000000",
-    ),
-    _family(
-        "surface",
-        surface,
-        "segmentation of the triangles of a surface",
-        "n",
-        "1000 200000 1000000",
-    ),
+    _family("roads", roads, "roads between random places", "1000x10 200000 1000000"),
+    _family("rmat-flow", rmat_flow, "RMAT graph between random vertices", "10x8x10 17 20"),
+    _family("superpixels", superpixels, "segmentation of an image of superpixels", "1000 200000 1000000"),
+    _family("surface", surface, "segmentation of the triangles of a surface", "1000 200000 1000000"),
 )
 
 #: Every family of networks with costs.
@@ -349,49 +300,38 @@ MIN_COST_FAMILIES: Mapping[str, Family[CostNetwork]] = _by_name(
         "netgen",
         netgen,
         "chains from sources to sinks, and random arcs (NETGEN)",
-        "n degree",
         "1000x8 10000x8 50000x8 125000x8",
     ),
     _family(
         "goto",
         goto,
         "grid on a torus with one source and one sink, hard (GOTO)",
-        "n m",
         "500x3000 3000x20000 24000x160000 150000x1000000",
     ),
     _family(
         "gridgen",
         gridgen,
         "grid with random arcs, many sources and sinks (as GRIDGEN)",
-        "n degree",
         "1000x8 10000x8 125000x8",
     ),
     _family(
         "cost-grid",
         cost_grid,
         "grid, random costs and capacities, from corner to corner",
-        "height width terminals",
         "20x20 100x100 256x256 256x256x256 16x4096",
+        also="terminals",
     ),
-    _family(
-        "phase-grid",
-        phase_grid,
-        "unwrapping of a noisy picture of phases",
-        "height width",
-        "40x40 200x200 1000x1000",
-    ),
+    _family("phase-grid", phase_grid, "unwrapping of a noisy picture of phases", "40x40 200x200 1000x1000"),
     _family(
         "transport",
         uniform_transport,
         "transport problem, random costs and masses",
-        "rows columns",
         "40x40 300x300 1000x1000",
     ),
     _family(
         "point-transport",
         point_transport,
         "transport problem, squared distances of random points",
-        "rows columns",
         "40x40 300x300 1000x1000",
     ),
 )
@@ -402,47 +342,34 @@ BIPARTITE_FAMILIES: Mapping[str, Family[BipartiteGraph]] = _by_name(
         "erdos-renyi",
         erdos_renyi,
         "random edges between as many rows as columns",
-        "n degree",
         "1000x3 1048576x3 1048576x5",
     ),
-    _family("rmat", rmat, "RMAT, as the kron_g500 graphs", "scale edge_factor", "10x16 18x16 20x16"),
-    _family("power-law", power_law, "directed, degrees by power laws", "n degree", "1000x5 1000000x5"),
-    _family(
-        "co-authorship",
-        co_authorship,
-        "papers joined where they share an author",
-        "n degree",
-        "1000x20 500000x50",
-    ),
+    _family("rmat", rmat, "RMAT, as the kron_g500 graphs", "10x16 18x16 20x16"),
+    _family("power-law", power_law, "directed, degrees by power laws", "1000x5 1000000x5"),
+    _family("co-authorship", co_authorship, "papers joined where they share an author", "1000x20 500000x50"),
     _family(
         "hidden-diagonal",
         hidden_diagonal,
         "zero-free diagonal and entries beside it, columns permuted",
-        "n degree",
         "1000x4 1000000x4",
     ),
-    _family("delaunay", delaunay, "triangulation of random points", "n", "1000 262144 1048576"),
+    _family("delaunay", delaunay, "triangulation of random points", "1000 262144 1048576"),
     _family(
         "triangulation-dual",
         triangulation_dual,
         "triangles of random points, joined at edges",
-        "n",
         "1000 1000000",
     ),
     _family(
-        "hugetrace-like",
-        hugetrace_like,
-        "triangles refined around a curve, joined at edges",
-        "n",
-        "1000 1000000",
+        "hugetrace-like", hugetrace_like, "triangles refined around a curve, joined at edges", "1000 1000000"
     ),
-    _family("road-like", road_like, "grid, thinned and subdivided", "n", "1000 1000000"),
-    _family("ladder", ladder, "exponentially many alternating paths to a dead end", "depth", "10 20 26"),
+    _family("road-like", road_like, "grid, thinned and subdivided", "1000 1000000"),
+    _family("ladder", ladder, "exponentially many alternating paths to a dead end", "10 20 26"),
     _family(
         "block-banded",
         block_banded,
         "dense blocks on and beside the diagonal, too narrow",
-        "n block",
         "1000x50 15000x50",
+        also="block",
     ),
 )
