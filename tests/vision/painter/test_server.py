@@ -25,6 +25,7 @@ from preflow.cli import app
 from preflow.errors import InvalidInputError, MissingDependencyError
 from preflow.vision import Painting, paint, segment
 from preflow.vision.painter import server as server_module
+from preflow.vision.painter import session as session_module
 from preflow.vision.painter.server import Server, application
 from preflow.vision.painter.session import Session
 from tests.support.processes import obey_ctrl_c
@@ -251,7 +252,7 @@ def test_a_page_that_waits_sees_the_stroke_of_another(server: Server, session: S
 def test_a_page_that_waits_long_gets_the_same_view(
     server: Server, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_module, "LONGEST_WAIT", 0.1)
+    monkeypatch.setattr(session_module, "LONGEST_WAIT", 0.1)
     last = settled(session).numbers.revision
     reply, _ = post(server, {"do": "wait", "revision": last})
     assert reply["revision"] == last

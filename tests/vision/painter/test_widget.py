@@ -11,7 +11,7 @@ import pytest
 
 from preflow.errors import InvalidInputError, MissingDependencyError
 from preflow.vision import Paint, Painting, segment
-from preflow.vision.painter import widget as widget_module
+from preflow.vision.painter import session as session_module
 from tests.vision.painter.pages import STROKES, H, W, picture, settled, unpack, until
 
 pytest.importorskip("anywidget")
@@ -33,7 +33,7 @@ class Cell:
         """Send a request and return its number."""
         self.count += 1
         message = {"method": "custom", "content": {"number": self.count, "request": request}}
-        self.paint.widget._handle_msg({"content": {"data": message}, "buffers": []})  # type: ignore[attr-defined]
+        self.paint.widget._handle_msg({"content": {"data": message}, "buffers": []})
         return self.count
 
     def ask(self, request: Any) -> tuple[Any, bytes]:
@@ -79,7 +79,7 @@ def test_a_request_waits_for_a_change(cell: Cell, monkeypatch: pytest.MonkeyPatc
     until(lambda: number in cell.sent)
     assert cell.sent[number][0]["reply"]["revision"] > last
     last = settled(cell.paint._session).numbers.revision
-    monkeypatch.setattr(widget_module, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(session_module, "LONGEST_WAIT", 0.05)
     reply, _ = cell.ask({"do": "wait", "revision": last})
     assert reply["revision"] == last
 
@@ -98,7 +98,7 @@ def test_close_answers_those_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     number = cell.send({"do": "wait", "revision": last})
     cell.paint.close()
     assert cell.sent[number][0]["reply"]["closed"]
-    assert not cell.paint._thread.is_alive()
+    assert not any(thread.is_alive() for thread in cell.paint._replies)
 
 
 def test_the_widget_has_the_page_of_the_server(cell: Cell) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ...errors import PreflowError
-from .layers import ImageLayer, LabelsLayer, LayerSession, Viewer
+from .layers import LayerSession
+
+if TYPE_CHECKING:
+    from napari.layers import Image, Labels
+    from napari.viewer import Viewer
 
 
 class PaintDock:
@@ -40,15 +45,15 @@ class PaintDock:
         self.start.changed.connect(self._start)
         self.smoothness.changed.connect(self._set_smoothness)
         for name in ("inserted", "removed"):
-            getattr(napari_viewer.layers.events, name).connect(self._layers_changed)  # type: ignore[attr-defined]
+            getattr(napari_viewer.layers.events, name).connect(self._layers_changed)
         self.native.destroyed.connect(self._end)
 
-    def _images(self, widget: object) -> list[tuple[str, ImageLayer]]:
+    def _images(self, widget: object) -> list[tuple[str, Image]]:
         from napari.layers import Image
 
         return [(layer.name, layer) for layer in self._viewer.layers if isinstance(layer, Image)]
 
-    def _labels(self, widget: object) -> list[tuple[str, LabelsLayer]]:
+    def _labels(self, widget: object) -> list[tuple[str, Labels]]:
         from napari.layers import Labels
 
         return [(layer.name, layer) for layer in self._viewer.layers if isinstance(layer, Labels)]

@@ -1,12 +1,12 @@
 """Cut an image layer of napari by the seeds of a Labels layer, after each stroke.
 
-The protocols name all that is used of napari, which is not imported here.
+napari is not imported here: it hands its viewer and its layers over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,72 +16,9 @@ from ...errors import InvalidInputError
 from ..painter.session import Session, View
 from ..painting import BACKGROUND, OBJECT, Painting
 
-
-class Emitter(Protocol):
-    """An event that callbacks are connected to."""
-
-    def connect(self, callback: Callable[[object], None]) -> object:
-        """Call back after each event."""
-
-    def disconnect(self, callback: Callable[[object], None]) -> object:
-        """Call back no longer."""
-
-
-class LabelsEvents(Protocol):
-    """Events of a Labels layer: ``paint`` follows a stroke, ``set_data`` also undo and a new array."""
-
-    paint: Emitter
-    set_data: Emitter
-
-
-class ImageLayer(Protocol):
-    """A layer ``Image``."""
-
-    name: str
-    data: ArrayLike
-    rgb: bool
-    multiscale: bool
-    scale: Sequence[float]
-    translate: Sequence[float]
-
-
-class LabelsLayer(Protocol):
-    """A layer ``Labels``."""
-
-    name: str
-    data: Array
-    events: LabelsEvents
-    selected_label: int
-    brush_size: float
-    mode: str
-    opacity: float
-
-
-class Selection(Protocol):
-    """The selected layers; the active one is painted on."""
-
-    active: object
-
-
-class Layers(Protocol):
-    """The list of layers."""
-
-    selection: Selection
-
-    def __contains__(self, layer: object, /) -> bool: ...
-
-    def __iter__(self) -> Iterator[object]: ...
-
-
-class Viewer(Protocol):
-    """A viewer."""
-
-    layers: Layers
-
-    def add_labels(
-        self, data: Array, *, name: str, scale: Sequence[float], translate: Sequence[float]
-    ) -> LabelsLayer:
-        """Add a Labels layer and return it."""
+if TYPE_CHECKING:
+    from napari.layers import Image, Labels
+    from napari.viewer import Viewer
 
 
 class LayerSession:
@@ -97,8 +34,8 @@ class LayerSession:
     def __init__(
         self,
         viewer: Viewer,
-        image: ImageLayer,
-        seeds: LabelsLayer | None = None,
+        image: Image,
+        seeds: Labels | None = None,
         *,
         smoothness: float = 50.0,
         in_gui: Callable[[Callable[[], None]], None],
@@ -118,7 +55,7 @@ class LayerSession:
             self.seeds.selected_label = OBJECT
             self.seeds.brush_size = 10
             self.seeds.mode = "paint"
-        self.result: LabelsLayer | None = None
+        self.result: Labels | None = None
         self._shown = 0
         self._due = self._read_due = False
         self._leave = self.session.subscribe(self._changed)
@@ -127,7 +64,7 @@ class LayerSession:
         self._read_seeds()
         self._changed()
 
-    def _add_labels(self, data: Array, name: str) -> LabelsLayer:
+    def _add_labels(self, data: Array, name: str) -> Labels:
         ndim = data.ndim
         return self._viewer.add_labels(
             data,
@@ -186,9 +123,9 @@ class LayerSession:
         self.session.close()
 
 
-def pixels_of(image: ImageLayer) -> tuple[Array, tuple[float, ...]]:
+def pixels_of(image: Image) -> tuple[Array, tuple[float, ...]]:
     """Return the pixels of an image layer, of the finest level and without alpha, and their sides."""
-    level = image.data[0] if image.multiscale else image.data  # type: ignore[index]
+    level = image.data[0] if image.multiscale else image.data
     pixels = np.asarray(level)
     if image.rgb:
         pixels = pixels[..., :3]

@@ -7,15 +7,15 @@ if it has one. The page may load nothing from elsewhere. Starlette and Uvicorn a
 
 from __future__ import annotations
 
-import asyncio
 import json
+import math
 import secrets
 import socket
 import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -28,9 +28,10 @@ from ...checks import check_integer
 from ...errors import InvalidInputError, MissingDependencyError, ParseError, PreflowError
 from ..painting import Painting
 from ..pictures import decode_image
-from .session import LONGEST_WAIT, PATIENCE, Message, Session, View
+from .session import Message, Session
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -40,7 +41,6 @@ MOST_REQUEST, MOST_UPLOAD = 1 << 21, 1 << 26
 MOST_PIXELS = 1 << 24
 #: Formats of uploads. Pillow reads some others by programs that it starts.
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
-#: Names of this machine in the header "Host".
 #: A page that opens another one.
 LEADS_TO = """<!DOCTYPE html>
 <meta charset="utf-8">
@@ -48,6 +48,7 @@ LEADS_TO = """<!DOCTYPE html>
 <title>preflow paint</title>
 <p><a href="{0}">Paint</a></p>
 """
+#: Names of this machine in the header "Host".
 HOSTS = ("127.0.0.1", "localhost")
 
 FILES = {
@@ -65,11 +66,6 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
 }
-
-Scope = MutableMapping[str, object]
-Receive = Callable[[], Awaitable[MutableMapping[str, object]]]
-Send = Callable[[MutableMapping[str, object]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def paint(image: ArrayLike | Painting, *, port: int = 0, browser: bool = True) -> Painting:
@@ -190,16 +186,19 @@ class Server:
         self._thread.join(5.0)
 
 
-def application(session: Session, token: str) -> App:
+def application(session: Session, token: str) -> Starlette:
     """Return the ASGI application that serves a session below ``/token/``."""
     check_installed()
+    from anyio import CapacityLimiter, to_thread
     from starlette.applications import Starlette
-    from starlette.concurrency import run_in_threadpool
-    from starlette.responses import Response
+    from starlette.middleware import Middleware
+    from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+    from starlette.responses import PlainTextResponse, Response
     from starlette.routing import Route
 
     folder = Path(__file__).parent
     contents = {name: folder.joinpath(file).read_bytes() for name, (file, _) in FILES.items()}
+    waiting = CapacityLimiter(math.inf)  # each page that waits for a change has a thread
 
     async def static(request: Request) -> Response:
         name = request.path_params["name"]
@@ -210,16 +209,7 @@ def application(session: Session, token: str) -> App:
     async def ask(request: Request) -> Response:
         try:
             message = _parsed(await _body(request, MOST_REQUEST))
-            if message.get("do") == "download":
-                reply, content = await run_in_threadpool(session.answer, message)
-            else:
-                if message.get("do") == "wait":
-                    known = message.get("revision")
-                    await _until(session, lambda view: view.numbers.revision != known, LONGEST_WAIT)
-                elif "do" in message:
-                    await run_in_threadpool(session.act, message)
-                await _until(session, lambda view: view.busy != "preview", PATIENCE)
-                reply, content = await run_in_threadpool(session.layers, message)
+            reply, content = await to_thread.run_sync(session.answer, message, limiter=waiting)
         except (PreflowError, MemoryError) as error:
             return _refusal(error)
         head = json.dumps(reply).encode()
@@ -231,7 +221,7 @@ def application(session: Session, token: str) -> App:
         try:
             content = await _body(request, MOST_UPLOAD)
             name = request.query_params.get("name", "picture")[-200:]
-            await run_in_threadpool(open_upload, session, content, name)
+            await to_thread.run_sync(open_upload, session, content, name)
         except (PreflowError, MemoryError) as error:
             return _refusal(error)
         return Response(status_code=204)
@@ -240,58 +230,26 @@ def application(session: Session, token: str) -> App:
         text = "not enough memory" if isinstance(error, MemoryError) else str(error)
         return Response(json.dumps({"error": text}), 400, media_type="application/json")
 
+    async def guard(request: Request, answer: RequestResponseEndpoint) -> Response:
+        """Answer 403 or 404 to whoever is not the page of this server, and add the headers."""
+        hosts, origins = request.headers.getlist("host"), request.headers.getlist("origin")
+        path = request.scope["path"].split("/")
+        known = len(hosts) == 1 and hosts[0].rsplit(":", 1)[0] in HOSTS
+        if not known or any(origin != f"http://{hosts[0]}" for origin in origins):
+            response: Response = PlainTextResponse("forbidden", 403)
+        elif len(path) < 3 or not secrets.compare_digest(path[1].encode("utf-8", "replace"), token.encode()):
+            response = PlainTextResponse("not found", 404)
+        else:
+            response = await answer(request)
+        response.headers.update(HEADERS)
+        return response
+
     routes = [
         Route("/{token}/ask", ask, methods=["POST"]),
         Route("/{token}/upload", upload, methods=["POST"]),
         Route("/{token}/{name:path}", static, methods=["GET"]),
     ]
-    return _Guard(Starlette(routes=routes), token)
-
-
-class _Guard:
-    """Answers 403 and 404 to whoever is not the page of this server, and adds the headers."""
-
-    def __init__(self, app: App, token: str) -> None:
-        self._app, self._token = app, token.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        status = self._status(scope)
-        if status is not None:
-            await self._refuse(status, send)
-            return
-
-        async def send_with_headers(message: MutableMapping[str, object]) -> None:
-            if message["type"] == "http.response.start":
-                own = message.get("headers", [])
-                assert isinstance(own, list)
-                message = {**message, "headers": [*own, *_encoded(HEADERS)]}
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers)
-
-    def _status(self, scope: Scope) -> int | None:
-        """Return the status of a refusal, or None."""
-        headers = scope["headers"]
-        assert isinstance(headers, list)
-        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
-        origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
-        if len(hosts) != 1 or hosts[0].rsplit(":", 1)[0] not in HOSTS:
-            return 403
-        if any(origin != f"http://{hosts[0]}" for origin in origins):
-            return 403
-        path = str(scope["path"]).split("/")
-        if len(path) < 3 or not secrets.compare_digest(path[1].encode("utf-8", "replace"), self._token):
-            return 404
-        return None
-
-    @staticmethod
-    async def _refuse(status: int, send: Send) -> None:
-        text = {403: b"forbidden", 404: b"not found"}[status]
-        headers = _encoded({"content-type": "text/plain", **HEADERS})
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": text})
+    return Starlette(routes=routes, middleware=[Middleware(BaseHTTPMiddleware, dispatch=guard)])
 
 
 def open_upload(session: Session, content: bytes, name: str) -> None:
@@ -343,30 +301,6 @@ def _parsed(body: bytes) -> Message:
     if not isinstance(message, dict):
         raise InvalidInputError("the request must be an object of JSON")
     return message
-
-
-async def _until(session: Session, holds: Callable[[View], bool], most: float) -> None:
-    """Wait until something holds for the view, or the session is closed, or for `most` seconds."""
-    loop, changed = asyncio.get_running_loop(), asyncio.Event()
-
-    def wake() -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(changed.set)
-
-    leave = session.subscribe(wake)
-    try:
-        async with asyncio.timeout(most):
-            while not holds(session.view) and not session.view.closed:
-                await changed.wait()
-                changed.clear()
-    except TimeoutError:
-        pass
-    finally:
-        leave()
-
-
-def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
 def check_installed() -> None:

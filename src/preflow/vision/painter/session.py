@@ -18,7 +18,7 @@ import gzip
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +44,8 @@ LONGEST_WAIT = 20.0
 PATIENCE = 0.25
 #: Most points of a stroke. The page sends fewer.
 MOST_POINTS = 20_000
+#: Fields of a view that pages get in another form.
+ARRAYS = ("image", "labels", "mask", "numbers", "answer")
 #: Largest smoothness: beyond it, capacities of common images exceed the exact integers of float64.
 MOST_SMOOTHNESS = 1e6
 
@@ -95,22 +97,9 @@ class View:
 
     def as_json(self) -> Message:
         """Return the view without its arrays."""
-        return {
-            "name": self.name,
-            **self.numbers._asdict(),
-            "shape": list(self.labels.shape),
-            "spacing": self.spacing,
-            "answer": None if self.answer is None else asdict(self.answer),
-            "box": None if self.box is None else list(self.box),
-            "smoothness": self.smoothness,
-            "undo": self.undo,
-            "redo": self.redo,
-            "painted": self.painted,
-            "ready": self.ready,
-            "busy": self.busy,
-            "problem": self.problem,
-            "closed": self.closed,
-        }
+        plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ARRAYS}
+        answer = None if self.answer is None else asdict(self.answer)
+        return {**plain, **self.numbers._asdict(), "answer": answer, "shape": list(self.labels.shape)}
 
 
 class Session:
@@ -122,6 +111,7 @@ class Session:
 
     def __init__(self, painting: Painting, *, name: str = "picture", volume: Volume | None = None) -> None:
         self._lock = threading.Condition()
+        self._news = threading.Condition()
         self._listeners: list[Callable[[], None]] = []
         self._waiting, self._counter_lock = 0, threading.Lock()
         self._control = Control()
@@ -187,6 +177,8 @@ class Session:
 
     def _tell(self) -> None:
         self._lock.notify_all()
+        with self._news:
+            self._news.notify_all()
         for listener in list(self._listeners):
             listener()
 
@@ -210,21 +202,25 @@ class Session:
         """Do what a page asks for, and return the view with the layers that the page lacks.
 
         In the request ``do`` names an action, and other entries are its arguments; without it nothing
-        changes. ``axis`` and ``index`` name a slice; ``seen`` has the revisions of the picture, the seeds and
-        the mask that the page has of this slice. In the reply ``layers`` lists the name and the length of
-        each part of the bytes. These are ``picture``: grey or RGB bytes of each pixel; ``object``,
-        ``background`` and ``mask``: packed bits, the first pixel in the highest bit. InvalidInputError if the
-        request cannot be understood, or its arguments are wrong.
+        changes. ``wait`` waits until the view has another ``revision``, for at most `LONGEST_WAIT` seconds.
+        ``axis`` and ``index`` name a slice; ``seen`` has the revisions of the picture, the seeds and the mask
+        that the page has of this slice. In the reply ``layers`` lists the name and the length of each part of
+        the bytes. These are ``picture``: grey or RGB bytes of each pixel; ``object``, ``background`` and
+        ``mask``: packed bits, the first pixel in the highest bit. InvalidInputError if the request cannot be
+        understood, or its arguments are wrong.
         """
+        self.act(request)
+        return self.reply(request)
+
+    def reply(self, request: Message) -> tuple[Message, bytes]:
+        """Return the reply to a request whose action is done, once a preview had time to follow it."""
         action = request.get("do")
         if action == "download":
             return self._download(_text(request, "what"))
-        if action is not None:
-            self.act(request)
-        return self.layers(request)
-
-    def layers(self, request: Message) -> tuple[Message, bytes]:
-        """Return the view and the layers of a slice that the page lacks."""
+        if action == "wait":
+            known = request.get("revision")
+            self._wait(lambda view: view.numbers.revision != known, LONGEST_WAIT)
+        self._wait(lambda view: view.busy != "preview", PATIENCE)
         view = self._view
         seen = request.get("seen")
         known = seen if isinstance(seen, Mapping) else {}
@@ -247,6 +243,11 @@ class Session:
         channels = 1 if view.image.ndim == view.labels.ndim else 3
         return {**view.as_json(), "channels": channels, "layers": names}, b"".join(parts)
 
+    def _wait(self, holds: Callable[[View], bool], most: float) -> None:
+        """Wait until something holds for the view, or the session is closed, or for `most` seconds."""
+        with self._news:
+            self._news.wait_for(lambda: self._view.closed or holds(self._view), most)
+
     @staticmethod
     def _slice(view: View, request: Message) -> tuple[slice | int, ...]:
         """Return the index of the slice that a request names; of another picture's, the first slice."""
@@ -262,7 +263,9 @@ class Session:
         return tuple(index if number == axis else slice(None) for number in range(3))
 
     def act(self, request: Message) -> None:
-        """Do what a page asks for."""
+        """Do what a page asks for, if that changes something."""
+        if request.get("do") in (None, "wait", "download"):
+            return
         action = _text(request, "do")
         if action not in ("stroke", "box", "undo", "redo", "clear", "smoothness"):
             raise InvalidInputError(f"there is no action {action!r}")
