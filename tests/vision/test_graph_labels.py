@@ -152,7 +152,7 @@ DATA = np.zeros((2, 3), dtype=int)
         ((DATA, [0], [1], -potts(2)), "distances must not be negative"),
         ((DATA, [0], [1], potts(2), [1, 2]), "weights must be a number"),
         ((DATA, [0], [1], potts(2), -1), "weights must not be negative"),
-        ((DATA.astype(str), [0], [1], potts(2)), "integers or floats"),
+        ((DATA.astype(str), [0], [1], potts(2)), "an array of numbers"),
         ((np.zeros((1025, 1)), [], [], potts(2)), "at most 1,024"),
     ],
 )

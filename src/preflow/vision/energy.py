@@ -111,9 +111,9 @@ class BinaryEnergy(ReadOnlyArrays):
         triple_costs: ArrayLike = NO_TERMS,
     ) -> None:
         costs = [
-            _costs("unary", unary),
-            _costs("pair_costs", pair_costs),
-            _costs("triple_costs", triple_costs),
+            checked_costs("unary", unary),
+            checked_costs("pair_costs", pair_costs),
+            checked_costs("triple_costs", triple_costs),
         ]
         if costs[0].ndim != 2 or costs[0].shape[1] != 2:
             raise InvalidInputError(f"unary must have shape (variables, 2), got {costs[0].shape}")
@@ -637,8 +637,8 @@ def _largest(table: NDArray[np.int64]) -> int:
     return max(-int(table.min()), int(table.max()))
 
 
-def _costs(name: str, values: ArrayLike) -> Array:
-    """Return costs as int64 or float64."""
+def checked_costs(name: str, values: ArrayLike, most: int = 2**63) -> Array:
+    """Return finite costs as int64 or float64; integers of `most` and more are refused."""
     array = host_array(values, name)
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must be an array of numbers, got {array.dtype}")
@@ -646,8 +646,8 @@ def _costs(name: str, values: ArrayLike) -> Array:
         if not np.isfinite(array).all():
             raise InvalidInputError(f"{name} has values that are not finite")
         return array.astype(np.float64)
-    if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
-        raise CapacityOverflowError(f"{name} has values beyond int64")
+    if array.size and max(int(array.max()), -int(array.min())) >= most:
+        raise CapacityOverflowError(f"{name} has values of 2**{most.bit_length() - 1} or more")
     return array.astype(np.int64)
 
 

@@ -50,10 +50,10 @@ Departures
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,7 +74,7 @@ from ..cuts import min_cut
 from ..drawing.axes import say
 from ..drawing.images import draw_regions, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
-from ..graph.neighbourhood import Box, pair_boxes
+from ..graph.neighbourhood import Box, bounding_box, pair_boxes
 from ..graph.network import FlowNetwork, MaxFlowProblem
 from ..graph.scaling import accepted_gap
 from ..gridcut.api import grid_cut
@@ -93,6 +93,8 @@ from .pictures import middle_slice, png, stretched
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
+Key = TypeVar("Key", bound=Hashable)
 
 #: Default of `max_sweeps`. Labellings of real images need 3 to 6 sweeps.
 MOST_SWEEPS = 20
@@ -150,7 +152,7 @@ class Labelling(ReadOnlyArrays):
         self._check_fields()
         if not self.converged:
             return
-        search = _Search(State(self.energy_terms, self.labels), self.energy, Cuts(prove=True))
+        search = _Moves(State(self.energy_terms, self.labels), self.energy, Cuts(prove=True))
         for move in _moves(self.kind, self.energy_terms.num_labels):
             if search.lowers_energy(move):
                 raise VerificationError(f"a move to {move} lowers the energy to {search.energy}")
@@ -159,21 +161,11 @@ class Labelling(ReadOnlyArrays):
         """Check all fields, and the energy."""
         check_kind(self.energy_terms, "energy_terms", LabelEnergy)
         terms = self.energy_terms
-        labels = checked_host_array(self.labels, "labels", terms.shape, np.int64)
-        if labels.size and not 0 <= int(labels.min()) <= int(labels.max()) < terms.num_labels:
-            raise VerificationError(f"labels go from 0 to {terms.num_labels - 1}")
+        labels = checked_labels(self, terms.shape, terms.num_labels)
         # Sums of floats may differ in the last place between machines.
         room = 2.0**-50 * sum(float(np.abs(part).sum()) for part in terms.terms_of(labels))
-        energy, history = checked_number(self.energy, "energy"), check_falling(self.history, "history")
-        if not abs(terms.energy(labels) - energy) <= (room if terms.is_float else 0):
-            raise VerificationError(f"the labelling has not the energy {self.energy}")
-        if history[-1] != energy:
-            raise VerificationError(f"the history ends with {history[-1]}, the energy is {energy}")
-        for name in ("moves", "sweeps"):
-            check_count(getattr(self, name), name)
-        for name in ("converged", "stopped"):
-            check_flag(getattr(self, name), name)
-        check_seconds(self.seconds)
+        check_search(self, terms.energy(labels), room if terms.is_float else 0)
+        check_flag(self.stopped, "stopped")
         check_kind(self.kind, "kind", str)
         if self.kind not in ("expansion", "swap"):
             raise VerificationError(f"kind is {self.kind!r}")
@@ -195,6 +187,27 @@ class Labelling(ReadOnlyArrays):
     def _repr_png_(self) -> bytes | None:
         """Return the labels as grey values; of a volume the middle slice."""
         return png(stretched(middle_slice(self.labels).astype(np.float64)))
+
+
+def checked_labels(found: Any, shape: tuple[int, ...], num_labels: int) -> NDArray[np.int64]:
+    """Return the field `labels` of a labelling; VerificationError unless it is one."""
+    labels = checked_host_array(found.labels, "labels", shape, np.int64)
+    if labels.size and not 0 <= int(labels.min()) <= int(labels.max()) < num_labels:
+        raise VerificationError(f"labels go from 0 to {num_labels - 1}")
+    return labels
+
+
+def check_search(found: Any, energy: int | float, room: float) -> None:
+    """Check what a labelling says of its search; its energy may differ from `energy` by `room`."""
+    stated, history = checked_number(found.energy, "energy"), check_falling(found.history, "history")
+    if not abs(energy - stated) <= room:
+        raise VerificationError(f"the labelling has not the energy {found.energy}")
+    if history[-1] != stated:
+        raise VerificationError(f"the history ends with {history[-1]}, the energy is {stated}")
+    for name in ("moves", "sweeps"):
+        check_count(getattr(found, name), name)
+    check_flag(found.converged, "converged")
+    check_seconds(found.seconds)
 
 
 def alpha_expansion(
@@ -408,7 +421,7 @@ class State:
         energy = self.terms
         everywhere = (self.labels == alpha) | (self.labels == beta)
         # The box includes neighbours with other labels: they cause costs, but may not switch.
-        box = _grown(_bounding_box(everywhere), energy.offsets)
+        box = _grown(bounding_box(everywhere), energy.offsets)
         free, labels = everywhere[box], self.labels[box]
         unary = 2 * (self._scaled(energy.data[alpha][box]) - self._scaled(energy.data[beta][box]))
         pairs = np.zeros((len(energy.offsets), *free.shape), self.dtype)
@@ -597,44 +610,39 @@ def _grown(box: Box, offsets: tuple[tuple[int, ...], ...]) -> Box:
     )
 
 
-def _bounding_box(mask: NDArray[np.bool_]) -> Box:
-    """Return the smallest box around all True entries, or an empty box."""
-    box = []
-    for axis in range(mask.ndim):
-        others = tuple(other for other in range(mask.ndim) if other != axis)
-        present = np.flatnonzero(mask.any(axis=others))
-        box.append(slice(int(present[0]), int(present[-1]) + 1) if len(present) else slice(0, 0))
-    return tuple(box)
+def sweep_over(
+    moves: Sequence[Key],
+    history: Sequence[int | float],
+    attempt: Callable[[Key, int, int], bool],
+    max_sweeps: int,
+    deadline: Deadline,
+) -> tuple[int, bool]:
+    """Try all moves again and again until none lowers the energy, or a limit is reached.
+
+    ``attempt(move, sweep, number)`` makes a move if that lowers the energy, which makes `history` longer, and
+    returns whether it is sure of that; numbers count from 1. Return the number of sweeps, and whether all
+    moves were tried since labels last changed.
+    """
+    max_sweeps = check_integer("max_sweeps", max_sweeps, minimum=0)
+    #: Length of `history` when each move was last tried; a longer history means that labels have changed.
+    tried: dict[Key, int] = {}
+    sweeps = 0
+    while any(tried.get(move) != len(history) for move in moves):
+        if sweeps == max_sweeps or deadline.passed():
+            return sweeps, False
+        sweeps += 1
+        for number, move in enumerate(moves, 1):
+            if tried.get(move) != len(history) and not deadline.passed() and attempt(move, sweeps, number):
+                tried[move] = len(history)
+    return sweeps, True
 
 
-class _Search:
-    """The state of a search: the current labelling, its energy, and the moves that were tried."""
+class _Moves:
+    """The current labelling, its energy, and the energies before."""
 
     def __init__(self, state: State, energy: int | float, cuts: Cuts) -> None:
         self.state, self.energy, self.cuts = state, energy, cuts
         self.history = [energy]
-        self.sweeps = 0
-        #: Length of `history` when each move was last tried; a longer history means that labels have changed.
-        self.tried: dict[tuple[int, ...], int] = {}
-
-    def settled(self, moves: list[tuple[int, ...]]) -> bool:
-        """Return whether all moves were tried since labels last changed."""
-        return all(self.tried.get(move) == len(self.history) for move in moves)
-
-    def sweep(self, moves: list[tuple[int, ...]], recycle: bool, steps: Steps) -> None:
-        """Try each move unless it was tried since labels last changed; stop at the time limit."""
-        self.sweeps += 1
-        self.cuts.recycle = recycle and self.sweeps > 1
-        name, during = "pair" if len(moves[0]) == 2 else "label", f"sweep {self.sweeps}"
-        for number, move in enumerate(moves, 1):
-            if self.tried.get(move) == len(self.history):
-                continue
-            self.lowers_energy(move)
-            steps.done(name, number, len(moves), during)
-            if self.cuts.deadline.passed():
-                break
-            if self.cuts.proved:
-                self.tried[move] = len(self.history)
 
     def lowers_energy(self, move: tuple[int, ...]) -> bool:
         """Make the best choice of a move if it lowers the energy; return whether it does."""
@@ -671,29 +679,33 @@ def _search(
     steps: Steps,
 ) -> Labelling:
     """Make moves until no move lowers the energy, or until a limit is reached."""
-    max_sweeps = check_integer("max_sweeps", max_sweeps, minimum=0)
     cuts.deadline = Deadline(time_limit)
     moves = _moves(kind, energy.num_labels)
     recycle = kind == "expansion" and _bytes_of_flows(energy) <= MOST_RECYCLED
     seconds: dict[str, float] = {}
+
+    def attempt(move: tuple[int, ...], sweep: int, number: int) -> bool:
+        cuts.recycle = recycle and sweep > 1
+        search.lowers_energy(move)
+        steps.done("label" if kind == "expansion" else "pair", number, len(moves), f"sweep {sweep}")
+        return cuts.proved
+
     with timed(seconds, "arrays"):
         labels = _start(energy, initial)
-        search = _Search(State(energy, labels), energy.energy(labels), cuts)
-        while not search.settled(moves) and search.sweeps < max_sweeps and not cuts.deadline.passed():
-            search.sweep(moves, recycle, steps)
+        search = _Moves(State(energy, labels), energy.energy(labels), cuts)
+        sweeps, settled = sweep_over(moves, search.history, attempt, max_sweeps, cuts.deadline)
     seconds["cuts"] = cuts.seconds["cuts"]
     seconds["arrays"] -= seconds["cuts"]
     if not math.isfinite(search.energy):
         raise CapacityOverflowError("the lowest energy found is past float64")
     final = search.state.labels
     final.flags.writeable = False
-    settled = search.settled(moves)
     return Labelling(
         final,
         search.energy,
         tuple(search.history),
         cuts.solved,
-        search.sweeps,
+        sweeps,
         settled,
         cuts.deadline.passed() and not settled,
         kind,

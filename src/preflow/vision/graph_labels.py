@@ -19,16 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..certify.exact import accurate_sum
-from ..certify.fields import (
-    check_count,
-    check_falling,
-    check_flag,
-    check_kind,
-    check_seconds,
-    checked_host_array,
-    checked_number,
-)
-from ..checks import check_integer
+from ..certify.fields import check_kind
 from ..drawing.axes import say
 from ..drawing.networks import draw_graph, label_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
@@ -38,8 +29,8 @@ from ..graph.scaling import accepted_gap
 from ..method_names import DeviceName, FlowMethodName
 from ..solving.deadline import Deadline
 from ..solving.drawn import DrawnResult
-from .energy import BinaryEnergy, minimum
-from .expansion import MOST_SWEEPS
+from .energy import BinaryEnergy, checked_costs, minimum
+from .expansion import MOST_SWEEPS, check_search, checked_labels, sweep_over
 from .label_energy import MOST_LABELS, ROUNDING
 
 if TYPE_CHECKING:
@@ -99,7 +90,7 @@ class GraphLabelEnergy:
     def __init__(
         self, data: ArrayLike, tail: ArrayLike, head: ArrayLike, distance: ArrayLike, weights: ArrayLike = 1
     ) -> None:
-        costs = _numbers("data", data)
+        costs = checked_costs("data", data, LARGEST_SUM)
         if costs.ndim != 2 or not len(costs):
             raise InvalidInputError(f"data must have shape (labels, vertices), got {costs.shape}")
         labels, n = costs.shape
@@ -111,7 +102,10 @@ class GraphLabelEnergy:
         loops = np.flatnonzero(first == last)
         if len(loops):
             raise InvalidInputError(f"edge {loops[0]} leads from vertex {first[loops[0]]} to itself")
-        far, factors = _numbers("distance", distance), _numbers("weights", weights)
+        far, factors = (
+            checked_costs(name, values, LARGEST_SUM)
+            for name, values in (("distance", distance), ("weights", weights))
+        )
         if far.shape not in ((labels, labels), (m, labels, labels)):
             raise InvalidInputError(
                 f"distance must have shape {(labels, labels)} or {(m, labels, labels)}, got {far.shape}"
@@ -294,19 +288,8 @@ class GraphLabelling(DrawnResult):
         """
         check_kind(self.energy_terms, "energy_terms", GraphLabelEnergy)
         terms = self.energy_terms
-        labels = checked_host_array(self.labels, "labels", (terms.num_vertices,), np.int64)
-        if labels.size and not 0 <= int(labels.min()) <= int(labels.max()) < terms.num_labels:
-            raise VerificationError(f"labels go from 0 to {terms.num_labels - 1}")
-        energy, history = checked_number(self.energy, "energy"), check_falling(self.history, "history")
-        room = terms.room(labels) if terms.data.dtype.kind == "f" else 0
-        if not abs(terms.energy(labels) - energy) <= room:
-            raise VerificationError(f"the labelling has not the energy {self.energy}")
-        if history[-1] != energy:
-            raise VerificationError(f"the history ends with {history[-1]}, the energy is {energy}")
-        for name in ("moves", "sweeps"):
-            check_count(getattr(self, name), name)
-        check_flag(self.converged, "converged")
-        check_seconds(self.seconds)
+        labels = checked_labels(self, (terms.num_vertices,), terms.num_labels)
+        check_search(self, terms.energy(labels), terms.room(labels) if terms.data.dtype.kind == "f" else 0)
         if not self.converged:
             return
         for alpha in range(terms.num_labels):
@@ -384,50 +367,27 @@ def label_graph(
     """
     if not isinstance(energy, GraphLabelEnergy):
         raise InvalidInputError(f"energy must be a GraphLabelEnergy, got {type(energy).__name__}")
-    max_sweeps = check_integer("max_sweeps", max_sweeps, minimum=0)
     energy.check_expansions()
     begin, deadline = time.perf_counter(), Deadline(time_limit)
     labels = energy.data.argmin(axis=0) if initial is None else energy.checked_labels(initial)
     terms = energy._terms(labels)
     history = [total_of_terms(terms)]
-    tried: dict[int, int] = {}
-    moves = sweeps = 0
+    moves = 0
 
-    def settled() -> bool:
-        return all(tried.get(alpha) == len(history) for alpha in range(energy.num_labels))
+    def expand(alpha: int, sweep: int, number: int) -> bool:
+        nonlocal labels, terms, moves
+        best = minimum(energy.expansion(labels, alpha), method, device, threads, deadline.left())
+        moves += 1
+        candidate = np.where(best.labels, alpha, labels)
+        found = energy._terms(candidate) if best.labels.any() else terms
+        if is_lower(found, terms):
+            labels, terms = candidate, found
+            history.append(total_of_terms(terms))
+        return best.status == "optimal"
 
-    while not settled() and sweeps < max_sweeps and not deadline.passed():
-        sweeps += 1
-        for alpha in range(energy.num_labels):
-            if tried.get(alpha) == len(history):
-                continue
-            if deadline.passed():
-                break
-            best = minimum(energy.expansion(labels, alpha), method, device, threads, deadline.left())
-            moves += 1
-            candidate = np.where(best.labels, alpha, labels)
-            found = energy._terms(candidate) if best.labels.any() else terms
-            if is_lower(found, terms):
-                labels, terms = candidate, found
-                history.append(total_of_terms(terms))
-            if best.status == "optimal":
-                tried[alpha] = len(history)
+    sweeps, settled = sweep_over(range(energy.num_labels), history, expand, max_sweeps, deadline)
     if not math.isfinite(history[-1]):
         raise CapacityOverflowError("the lowest energy found is past float64")
     labels.flags.writeable = False
     seconds = time.perf_counter() - begin
-    return GraphLabelling(labels, history[-1], tuple(history), moves, sweeps, settled(), seconds, energy)
-
-
-def _numbers(name: str, values: ArrayLike) -> Array:
-    """Return finite numbers as int64 or float64."""
-    array = host_array(values, name)
-    if array.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} must hold integers or floats, got dtype {array.dtype}")
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            raise InvalidInputError(f"{name} has values that are not finite")
-        return array.astype(np.float64)
-    if array.size and max(int(array.max()), -int(array.min())) >= LARGEST_SUM:
-        raise CapacityOverflowError(f"{name} has values of 2**58 or more")
-    return array.astype(np.int64)
+    return GraphLabelling(labels, history[-1], tuple(history), moves, sweeps, settled, seconds, energy)

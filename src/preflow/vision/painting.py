@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, Connectivity, Spacing
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
+from ..graph.neighbourhood import bounding_box
 from ..graph.placement import host_array
 from ..gridcut.api import grid_cut
 from ..gridcut.warm import WarmGrid
@@ -309,9 +310,7 @@ class Painting:
                 f"mask must be an array of bool of shape {self.shape}, got {given.dtype} of {given.shape}"
             )
         self._check_label(label)
-        where = _bounds(given)
-        if where is None:
-            return
+        where = bounding_box(given)
         after = self._labels[where].copy()
         after[given[where]] = label
         self._change(where, after, self._box)
@@ -333,9 +332,8 @@ class Painting:
             raise InvalidInputError(
                 f"labels must be 0, 1 or 2, of shape {self.shape}, got {given.dtype} of shape {given.shape}"
             )
-        where = _bounds(given != self._labels)
-        if where is not None:
-            self._change(where, given[where].astype(np.uint8), self._box)
+        where = bounding_box(given != self._labels)
+        self._change(where, given[where].astype(np.uint8), self._box)
 
     def set_box(self, corner: Point | None, opposite: Point | None = None) -> None:
         """Say that the object lies in a box, corners included; None for no box.
@@ -728,14 +726,3 @@ def _seed_labels(labels: NDArray[np.uint8], inside: NDArray[np.bool_] | None) ->
     if inside is not None:
         found[~inside & (labels == UNKNOWN)] = BACKGROUND
     return found
-
-
-def _bounds(mask: NDArray[np.bool_]) -> tuple[slice, ...] | None:
-    """Return the smallest box around the pixels of a mask; None if it has none."""
-    found = []
-    for axis in range(mask.ndim):
-        along = np.flatnonzero(mask.any(axis=tuple(other for other in range(mask.ndim) if other != axis)))
-        if not len(along):
-            return None
-        found.append(slice(int(along[0]), int(along[-1]) + 1))
-    return tuple(found)

@@ -28,6 +28,7 @@ from ...arrays import Array
 from ...checks import as_float, check_integer, check_number
 from ...errors import InvalidInputError, PreflowError
 from ...graph.contrast import finite_array
+from ...graph.neighbourhood import bounding_box
 from ...io.files import GZIP_LEVEL
 from ...solving.run import Control
 from ..painting import BACKGROUND, OBJECT, Painting, Snapshot, Solved
@@ -533,13 +534,8 @@ def _corners(inside: NDArray[np.bool_] | None) -> tuple[list[int], list[int]] | 
     """Return two corners (x, y) or (x, y, z) of a box, both inside it."""
     if inside is None:
         return None
-    low, high = [], []
-    for axis in reversed(range(inside.ndim)):
-        others = tuple(other for other in range(inside.ndim) if other != axis)
-        along = np.flatnonzero(inside.any(axis=others))
-        low.append(int(along[0]))
-        high.append(int(along[-1]))
-    return low, high
+    sides = bounding_box(inside)[::-1]
+    return [side.start for side in sides], [side.stop - 1 for side in sides]
 
 
 def _text(request: Message, name: str) -> str:
