@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from ..general_matching.result import GeneralMatchingResult
     from ..graph.bipartite import BipartiteGraph
 
-#: Pixels of a picture along the longer side; larger matrices are drawn by the number of entries per pixel.
-PIXELS = 600
-#: Most outlined blocks: the outlines of more would hide the entries.
-MOST_OUTLINES = 200
-
 
 @click.command(
     cls=Command,
@@ -117,7 +112,10 @@ def match(
     from ..io.tables import read_bipartite_table
 
     if spy is not None:
-        _require_matplotlib()
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            raise MissingDependencyError("a picture of a matrix", "Matplotlib", "plot") from None
     task = FileProblem(file, output, written=[permutation, spy], initial=initial, **options)
     if task.is_table and permutation is not None:
         raise InvalidInputError("--permutation writes numbers, and the rows of a table have names")
@@ -246,63 +244,24 @@ def _write_permutation(file: str, blocks: DulmageMendelsohn, first: int) -> None
     write_lines(file, (" ".join(map(str, order.tolist())) for order in orders))
 
 
-def _require_matplotlib() -> None:
-    """Raise MissingDependencyError unless Matplotlib is installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingDependencyError("a picture of a matrix", "Matplotlib", "plot") from None
-
-
 def _draw_spy(graph: BipartiteGraph, blocks: DulmageMendelsohn, file: str) -> None:
     """Draw a matrix as given, and in block triangular form with its blocks outlined."""
     import numpy as np
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
 
+    from ..drawing.pairs import draw_blocks
     from ..io.files import replacing
 
     row = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.first).astype(np.int64))
-    column = graph.rows.neighbour.astype(np.int64)
-    places = []
-    for order in (blocks.row_order, blocks.column_order):
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        places.append(place)
+    as_given = np.arange(graph.num_rows), np.arange(graph.num_columns)
+    none = np.zeros(1), np.zeros(1)
     figure = Figure(figsize=(11, 5.5), layout="constrained")
     before, after = figure.subplots(1, 2)
-    _draw_entries(before, graph.shape, row, column)
+    draw_blocks(before, (row, graph.rows.neighbour), as_given, none, none)
     before.set_title(f"{graph.num_rows:,} x {graph.num_columns:,}, {graph.num_edges:,} entries")
-    _draw_entries(after, graph.shape, places[0][row], places[1][column])
+    blocks.plot(ax=after)
     after.set_title(f"structural rank {blocks.matching.cardinality:,}, {blocks.num_blocks:,} diagonal blocks")
-    limits = (blocks.row_blocks, blocks.column_blocks)
-    if blocks.num_blocks > MOST_OUTLINES:
-        limits = (blocks.coarse_rows, blocks.coarse_columns)
-    rows, columns = (each.tolist() for each in limits)
-    for i in range(len(rows) - 1):
-        corner = (columns[i] - 0.5, rows[i] - 0.5)
-        size = (columns[i + 1] - columns[i], rows[i + 1] - rows[i])
-        after.add_patch(Rectangle(corner, *size, fill=False, edgecolor="tab:red", linewidth=0.8))
     picture = io.BytesIO()
     figure.savefig(picture, dpi=130, format="png")
     with replacing(file) as output:
         output.write(picture.getvalue())
-
-
-def _draw_entries(axes: Any, shape: tuple[int, int], row: Any, column: Any) -> None:
-    import numpy as np
-
-    scale = max(*shape, 1) / PIXELS
-    bins = [max(1, round(size / max(scale, 1.0))) for size in shape]
-    extent = ((0, max(shape[0], 1)), (0, max(shape[1], 1)))
-    counts, _, _ = np.histogram2d(row + 0.5, column + 0.5, bins=bins, range=extent)
-    axes.imshow(
-        np.where(counts > 0, np.log1p(counts), np.nan),
-        cmap="Blues",
-        # So that even a single entry is visible.
-        vmin=-np.log1p(counts.max(initial=0)),
-        interpolation="nearest",
-        extent=(-0.5, extent[1][1] - 0.5, extent[0][1] - 0.5, -0.5),
-    )
-    axes.set_xlabel("column")
-    axes.set_ylabel("row")
