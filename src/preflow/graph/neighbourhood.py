@@ -84,15 +84,6 @@ def pair_boxes(shape: tuple[int, ...], offset: Iterable[int]) -> tuple[Box, Box]
     return here, there
 
 
-def bounding_box(mask: NDArray[np.bool_]) -> Box:
-    """Return the smallest box around all True entries of a mask; an empty one where there are none."""
-    box = []
-    for axis in range(mask.ndim):
-        along = np.flatnonzero(mask.any(axis=tuple(other for other in range(mask.ndim) if other != axis)))
-        box.append(slice(int(along[0]), int(along[-1]) + 1) if len(along) else slice(0, 0))
-    return tuple(box)
-
-
 def _offset(ndim: int, given: Any) -> tuple[int, ...]:
     try:
         offset = tuple(given)

@@ -74,7 +74,7 @@ from ..cuts import min_cut
 from ..drawing.axes import say
 from ..drawing.images import draw_regions, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
-from ..graph.neighbourhood import Box, bounding_box, pair_boxes
+from ..graph.neighbourhood import Box, pair_boxes
 from ..graph.network import FlowNetwork, MaxFlowProblem
 from ..graph.scaling import accepted_gap
 from ..gridcut.api import grid_cut
@@ -89,6 +89,7 @@ from ..solving.result import BoundedResult
 from ..solving.timing import solving_seconds, timed
 from .label_energy import ROUNDING, LabelEnergy
 from .pictures import middle_slice, png, stretched
+from .seeds import bounding_box
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

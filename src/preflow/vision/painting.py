@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, Connectivity, Spacing
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
-from ..graph.neighbourhood import bounding_box
 from ..graph.placement import host_array
 from ..gridcut.api import grid_cut
 from ..gridcut.warm import WarmGrid
@@ -31,7 +30,7 @@ from ..solving.run import Control
 from ..stats import SolveStats
 from .colour_models import Palette
 from .grab_cut import GrabCut, grabcut
-from .seeds import Point, box, stroke
+from .seeds import Point, bounding_box, box, stroke
 from .segmentation import (
     CAPACITY_PER_NAT,
     Links,

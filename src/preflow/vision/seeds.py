@@ -48,6 +48,15 @@ def box(shape: tuple[int, ...], corner: Point, opposite: Point) -> NDArray[np.bo
     return mask
 
 
+def bounding_box(mask: NDArray[np.bool_]) -> tuple[slice, ...]:
+    """Return the smallest box around all True entries of a mask; an empty one where there are none."""
+    box = []
+    for axis in range(mask.ndim):
+        along = np.flatnonzero(mask.any(axis=tuple(other for other in range(mask.ndim) if other != axis)))
+        box.append(slice(int(along[0]), int(along[-1]) + 1) if len(along) else slice(0, 0))
+    return tuple(box)
+
+
 def stroke(shape: tuple[int, ...], points: Sequence[Point], *, brush: float = 3.0) -> NDArray[np.bool_]:
     """Return a mask that is True along a line through points, as a round brush paints it.
 

@@ -22,7 +22,7 @@ from ...bipartite.api import bipartite_matching
 from ...cuts import min_cut
 from ...errors import InfeasibleError, UnboundedCostError, UnboundedFlowError
 from ...general_matching.api import matching
-from ...graph.bipartite import labelled_edges
+from ...graph.bipartite import BipartiteGraph, labelled_edges
 from ...graph.cost_network import CostNetwork, is_integral
 from ...graph.negative_cycle import negative_cycle
 from ...graph.network import FlowNetwork
@@ -30,6 +30,7 @@ from ...graph.networkx_edges import GraphEdges, read_networkx
 from ...graph.undirected import UndirectedGraph
 from ...maxflow.api import max_flow
 from ...mincost.api import min_cost_flow as solve_min_cost_flow
+from ...mincost.result import MinCostFlowResult
 from ...reductions.most_for_least import max_flow_min_cost as solve_most_for_least
 from .answers import BackendGraph, Graph, Node, Nodes, NotTakenError, Pairs, answers, optimal, original
 from .connectivity import (
@@ -188,12 +189,13 @@ def maximum_flow(
     return _number(result.value, rounded), _flow_dict(graph, edges, result.flow, rounded)
 
 
-@answers(flow.maximum_flow_value)
-def maximum_flow_value(
-    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", **more: object
-) -> Number:
+def _flow_value(graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", **more: object) -> Number:
     _, network, rounded = _read_flow(graph, s, t, capacity, more)
     return _number(optimal(_solved(lambda: min_cut(network, s, t))).value, rounded)
+
+
+maximum_flow_value = answers(flow.maximum_flow_value)(_flow_value)
+minimum_cut_value = answers(flow.minimum_cut_value)(_flow_value)
 
 
 @answers(flow.minimum_cut)
@@ -206,14 +208,6 @@ def minimum_cut(
     for label, side in zip(edges.labels, result.sink_side.tolist(), strict=True):
         sides[side].add(label)
     return _number(result.value, rounded), sides
-
-
-@answers(flow.minimum_cut_value)
-def minimum_cut_value(
-    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", **more: object
-) -> Number:
-    _, network, rounded = _read_flow(graph, s, t, capacity, more)
-    return _number(optimal(_solved(lambda: min_cut(network, s, t))).value, rounded)
 
 
 def _read_costs(
@@ -250,28 +244,25 @@ def _cost_flow_dict(graph: Graph, edges: GraphEdges, flow: Array, rounded: bool)
     }
 
 
-def _cheapest(graph: Graph, demand: str, capacity: str, weight: str) -> tuple[Number, Flows]:
+def _cheapest(
+    graph: Graph, demand: str = "demand", capacity: str = "capacity", weight: str = "weight"
+) -> tuple[Number, Flows]:
     edges, network, (rounded, rounded_costs) = _read_costs(graph, demand, capacity, weight)
-    try:
-        result = solve_min_cost_flow(network)
-    except UnboundedCostError:
-        # NetworkX looks whether the demands can be served first.
-        free = replace(network, cost=np.zeros_like(network.cost))
-        _solved(lambda: solve_min_cost_flow(free))
-        raise nx.NetworkXUnbounded("negative cycle with infinite capacity found") from None
-    except InfeasibleError:
-        raise nx.NetworkXUnfeasible("no flow satisfies all node demands") from None
-    if result.status != "optimal":
-        raise NotTakenError  # a dictionary has no place for bounds
+
+    def solve() -> MinCostFlowResult:
+        try:
+            return solve_min_cost_flow(network)
+        except UnboundedCostError:
+            # NetworkX looks whether the demands can be served first.
+            solve_min_cost_flow(replace(network, cost=np.zeros_like(network.cost)))
+            raise
+
+    result = optimal(_solved(solve))
     flows = _cost_flow_dict(graph, edges, result.flow, rounded)
     return _number(result.cost, rounded or rounded_costs), flows
 
 
-@answers(flow.network_simplex)
-def network_simplex(
-    graph: Graph, demand: str = "demand", capacity: str = "capacity", weight: str = "weight"
-) -> tuple[Number, Flows]:
-    return _cheapest(graph, demand, capacity, weight)
+network_simplex = answers(flow.network_simplex)(_cheapest)
 
 
 @answers(flow.capacity_scaling)
@@ -297,17 +288,13 @@ def capacity_scaling(
 
 
 @answers(flow.min_cost_flow)
-def min_cost_flow(
-    graph: Graph, demand: str = "demand", capacity: str = "capacity", weight: str = "weight"
-) -> Flows:
-    return _cheapest(graph, demand, capacity, weight)[1]
+def min_cost_flow(graph: Graph, *attributes: str, **named: str) -> Flows:
+    return _cheapest(graph, *attributes, **named)[1]
 
 
 @answers(flow.min_cost_flow_cost)
-def min_cost_flow_cost(
-    graph: Graph, demand: str = "demand", capacity: str = "capacity", weight: str = "weight"
-) -> Number:
-    return _cheapest(graph, demand, capacity, weight)[0]
+def min_cost_flow_cost(graph: Graph, *attributes: str, **named: str) -> Number:
+    return _cheapest(graph, *attributes, **named)[0]
 
 
 @answers(flow.max_flow_min_cost)
@@ -319,9 +306,7 @@ def max_flow_min_cost(
     if any(data.get("demand", 0) for node, data in graph.nodes(data=True) if node not in (s, t)):
         raise NotTakenError  # NetworkX serves the demands of the other nodes as well
     edges, network, (rounded, _) = _read_costs(graph, None, capacity, weight)
-    result = _solved(lambda: solve_most_for_least(network, edges.number[s], edges.number[t]))
-    if result.status != "optimal":
-        raise NotTakenError
+    result = optimal(_solved(lambda: solve_most_for_least(network, edges.number[s], edges.number[t])))
     return _flow_dict(graph, edges, result.flow, rounded)
 
 
@@ -379,9 +364,7 @@ def _both_ways(rows: tuple[Node, ...], columns: tuple[Node, ...], row: Array, co
     return forward | {v: u for u, v in forward.items()}
 
 
-def _largest_matching(graph: Graph, top_nodes: Iterable[Node] | None) -> Mates:
-    from ...graph.bipartite import BipartiteGraph
-
+def _largest_matching(graph: Graph, top_nodes: Iterable[Node] | None = None) -> Mates:
     read = BipartiteGraph.from_networkx(graph, rows=_sides(graph, top_nodes))
     result = optimal(bipartite_matching(read))
     row = np.flatnonzero(result.row_match >= 0)
@@ -390,14 +373,8 @@ def _largest_matching(graph: Graph, top_nodes: Iterable[Node] | None) -> Mates:
     return _both_ways(read.row_labels, read.column_labels, row, result.row_match[row])
 
 
-@answers(bipartite.hopcroft_karp_matching)
-def hopcroft_karp_matching(graph: Graph, top_nodes: Iterable[Node] | None = None) -> Mates:
-    return _largest_matching(graph, top_nodes)
-
-
-@answers(bipartite.eppstein_matching)
-def eppstein_matching(graph: Graph, top_nodes: Iterable[Node] | None = None) -> Mates:
-    return _largest_matching(graph, top_nodes)
+hopcroft_karp_matching = answers(bipartite.hopcroft_karp_matching)(_largest_matching)
+eppstein_matching = answers(bipartite.eppstein_matching)(_largest_matching)
 
 
 @answers(bipartite.to_vertex_cover)

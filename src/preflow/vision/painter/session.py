@@ -28,12 +28,11 @@ from ...arrays import Array
 from ...checks import as_float, check_integer, check_number
 from ...errors import InvalidInputError, PreflowError
 from ...graph.contrast import finite_array
-from ...graph.neighbourhood import bounding_box
 from ...io.files import GZIP_LEVEL
 from ...solving.run import Control
 from ..painting import BACKGROUND, OBJECT, Painting, Snapshot, Solved
 from ..pictures import cutout, png, stretched
-from ..seeds import Point
+from ..seeds import Point, bounding_box
 from ..volumes import Volume, labels_as_bytes
 
 #: Seconds without a change before the exact solve starts: a user who paints stroke after stroke gets
