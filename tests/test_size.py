@@ -24,17 +24,17 @@ LINES = {
     "assignment": 10468,  # overloads are imported from a module of their own
     "bipartite": 5088,  # its record; warm_start and initial, for a release; a rule for pushes on one thread
     "certify": 4824,  # what supplies sum to counts where most passes
-    "cli": 4162,
+    "cli": 4121,
     "connectivity": 2010,
     "cuda": 2171,  # declarations that .cu files take from Python; the record of a method for a GPU
     "distributed": 7896,  # arguments by name
     "drawing": 835,
     "forests": 947,
     "general_matching": 5019,  # the same
-    "generators": 3551,
+    "generators": 3413,
     "graph": 10863,  # the same
     "gridcut": 7738,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
-    "integrations": 2469,
+    "integrations": 2446,
     "io": 3060,  # binary files are told from text, with what reads them
     "kernels": 3076,
     "maxflow": 11356,  # methods of batches import NoOptions
@@ -46,7 +46,7 @@ LINES = {
     "solving": 1773,  # the record of a problem; Control.excess, which stays for a release
     "steps": 2261,  # arguments of kernels by name
     "transportation": 4876,  # its record
-    "vision": 9675,  # parameters that are options of a command are described one by one
+    "vision": 9467,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.
 KINDS = 486  # grids with more than 127 pairs of neighbours name parents by 16 bits
