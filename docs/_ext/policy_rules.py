@@ -17,7 +17,7 @@ SHORT = 80
 
 
 class Rule(NamedTuple):
-    """A ``Choice`` that the rules may make."""
+    """A ``Plan`` that the rules may make."""
 
     condition: str  #: code; empty if nothing has to hold
     methods: tuple[str, ...]
@@ -70,7 +70,7 @@ class Policy:
     def _rules_of(self, name: str, around: tuple[ast.expr, ...], given: Texts) -> Iterator[Rule]:
         for call, conditions, known in self._steps(name, given):
             called = ast.unparse(call.func)
-            if called == "Choice":
+            if called == "Plan.of":
                 methods, reasons = (self._texts(each, known) for each in call.args[:2])
                 condition = _all_of((*around, *conditions))
                 yield from (Rule(condition, tuple(methods), reason) for reason in reasons)

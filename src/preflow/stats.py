@@ -43,15 +43,39 @@ def added_up(*parts: Mapping[str, float]) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
+class AttemptStats:
+    """What one method did of a solve.
+
+    Attributes
+    ----------
+    method : str
+    operations : int
+        Pushes, relabels and arc scans.
+    seconds : float
+        Wall-clock time, a part of the phase "solve".
+    gave_up : str
+        Why it left the rest to the next method; empty for the last one.
+    """
+
+    method: str
+    operations: int
+    seconds: float
+    gave_up: str = ""
+
+
+@dataclass(frozen=True)
 class SolveStats:
     """Operation counts and times of one solve.
 
     Attributes
     ----------
     method : str
-        Name of the method that ran.
+        Name of the method that ran; where several did, the last one.
     reason : str
-        Why it was chosen.
+        Why it was chosen, and why others went on.
+    attempts : tuple of AttemptStats
+        What each method did, in their order. A method may leave an instance that does not suit it to another
+        one, which goes on from what it found.
     device : str
         "cpu" or "cuda".
     threads : int
@@ -98,6 +122,7 @@ class SolveStats:
     active: tuple[int, ...] = ()
     per_thread: tuple[Mapping[str, int], ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    attempts: tuple[AttemptStats, ...] = ()
 
     def including(self, seconds: Mapping[str, float]) -> Self:
         """Return the record with more time of some phases."""

@@ -25,7 +25,7 @@ from preflow.gridcut import policy
 from preflow.gridcut.api import GridCall
 from preflow.gridcut.problem import METHODS
 from preflow.solving.call import Request
-from preflow.solving.dispatch import Choice
+from preflow.solving.plan import Plan
 from tests.support.cuda_on_cpu.device import CpuDevice
 from tests.support.oracles import check_grid_against_oracle
 from tests.support.processes import obey_ctrl_c
@@ -390,7 +390,7 @@ def test_auto_says_why() -> None:
     large = GridNetwork.from_arrays(np.broadcast_to(np.int16(1), (3000, 3000)), 1, 1)
     device = CpuDevice()
     assert policy.choose(network, "cpu", 1).method == "serial-incremental-bfs"
-    assert policy.choose(network, "auto", 8, None) == Choice(
+    assert policy.choose(network, "auto", 8, None) == Plan.of(
         "serial-incremental-bfs",
         "24 arcs are too few for 8 threads: incremental breadth-first search is fastest",
     )

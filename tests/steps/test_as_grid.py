@@ -28,7 +28,7 @@ from preflow.graph.recognised_grid import possible_shapes, recognise_grid, sampl
 from preflow.gridcut import api as gridcut_api
 from preflow.maxflow import features, policy
 from preflow.solving import call
-from preflow.solving.dispatch import Choice
+from preflow.solving.plan import Plan
 from preflow.solving.run import Control
 from preflow.steps import as_grid
 from preflow.steps.as_grid import GridSecondStage
@@ -197,7 +197,7 @@ def test_the_flow_is_recovered_when_it_is_read(threads: int) -> None:
 
 def test_excess_that_takes_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Push-relabel leaves excess that must go back to the source over other pixels."""
-    push_relabel = Choice("multicore-lockfree", "the method of this test")
+    push_relabel = Plan.of("multicore-lockfree", "the method of this test")
     monkeypatch.setattr(gridcut_api, "choose", lambda *given: push_relabel)
     searches = 0
     for seed in range(30):

@@ -19,7 +19,7 @@ from preflow.certify.flow import check_flow
 from preflow.generators import family
 from preflow.graph.network import MaxFlowProblem
 from preflow.maxflow import policy
-from preflow.solving.deadline import Deadline
+from preflow.solving.run import Deadline
 from preflow.steps import contract
 from preflow.steps.contract import arcs_of, without_cycles
 from preflow.steps.step import FlowProblem

@@ -12,7 +12,7 @@ from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
 from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
-from ..solving.dispatch import Choice
+from ..solving.plan import Plan
 
 #: On a GPU, one block solves an item with fewer than SIZE_FOR_ALL_BLOCKS rows and columns; if there are more
 #: than MANY_ITEMS items, with fewer than SIZE_WHERE_MANY. All blocks solve a larger item.
@@ -73,66 +73,66 @@ def choose_on_gpu(items: int, size: int) -> tuple[str, str]:
     return "cuda-batch", "one warp or block per problem"
 
 
-def choose(costs: Costs, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
+def choose(costs: Costs, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
     """Return the method for costs: see :class:`preflow.solving.protocol.Chooser`."""
     items, size = costs.shape[0], max(costs.shape[1:])
     name, how = choose_on_gpu(items, SIZE_FOR_ALL_BLOCKS if isinstance(costs, PointCosts) else size)
     if device == "cuda":
         if isinstance(costs, SparseCosts):
-            return Choice("cuda-lockfree", "device='cuda': the method that takes sparse costs")
-        return Choice(name, f"device='cuda': {how}")
+            return Plan.of("cuda-lockfree", "device='cuda': the method that takes sparse costs")
+        return Plan.of(name, f"device='cuda': {how}")
     if isinstance(costs, PointCosts):
-        return Choice(
+        return Plan.of(
             "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
         )
     if device == "auto":
         if isinstance(costs, DeviceCosts):
             if name == "cuda-shortest-path" and items == 1 and shares_of_patterns(costs)[0] >= LONG_PATHS:
-                return Choice(
+                return Plan.of(
                     "serial-cost-scaling", "one pattern makes all costs: long paths, a copy on the host"
                 )
-            return Choice(name, f"the costs are on a GPU: {how}")
+            return Plan.of(name, f"the costs are on a GPU: {how}")
         if gpu is not None and isinstance(costs, DenseCosts) and _fits(costs, gpu):
-            return Choice(name, f"enough work for the GPU, including the transfer: {how}")
+            return Plan.of(name, f"enough work for the GPU, including the transfer: {how}")
     wide, n = is_wide(costs), min(costs.shape[1:])
     if isinstance(costs, DenseCosts) and threads > 1:
         many = threads >= LEAST_THREADS
         if many and costs.values.size >= COSTS_FOR_THREADS and items >= threads:
-            return Choice("multicore-shortest-path", f"{items:,} matrices for {threads} threads")
+            return Plan.of("multicore-shortest-path", f"{items:,} matrices for {threads} threads")
         least = ROWS_FOR_THREADS if many else 2 * ROWS_FOR_THREADS
         if items == 1 and n >= least and not wide and shares_of_patterns(costs)[1] < LONG_PATHS:
-            return Choice("multicore-auction", f"dense, {least} rows or more, {threads} threads: an auction")
+            return Plan.of("multicore-auction", f"dense, {least} rows or more, {threads} threads: an auction")
     return choose_serial(costs)
 
 
-def choose_serial(costs: Costs) -> Choice:
+def choose_serial(costs: Costs) -> Plan:
     """Return the method of one thread for costs."""
     items, wide, n = costs.shape[0], is_wide(costs), min(costs.shape[1:])
     if isinstance(costs, SparseCosts):
         if n >= SPARSE_ROWS and not wide:
             left = share_left_by_minima(costs) if costs.shape[1] == costs.shape[2] else 1.0
             if left <= FEW_LEFT:
-                return Choice(
+                return Plan.of(
                     "serial-shortest-path",
                     f"sparse, {1 - left:.0%} of the rows have some column's least cost: shortest paths",
                 )
-            return Choice("serial-cost-scaling", f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling")
-        return Choice(
+            return Plan.of("serial-cost-scaling", f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling")
+        return Plan.of(
             "serial-shortest-path",
             "sparse costs, few rows or many more columns: shortest augmenting paths",
         )
     if isinstance(costs, DenseCosts) and items == 1 and n >= DENSE_ROWS and not wide:
         share = shares_of_patterns(costs)[FEW - 1]
         if share >= STRUCTURED:
-            return Choice(
+            return Plan.of(
                 "serial-cost-scaling",
                 f"dense, {share:.0%} of their variance in {FEW} patterns, as in distances: cost scaling",
             )
-        return Choice(
+        return Plan.of(
             "serial-shortest-path",
             f"dense, {share:.0%} of their variance in {FEW} patterns, as if independent: shortest paths",
         )
-    return Choice(
+    return Plan.of(
         "serial-shortest-path", "dense costs, few rows, many more columns or many matrices: shortest paths"
     )
 

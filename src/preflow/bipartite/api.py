@@ -21,7 +21,8 @@ from ..method_names import BipartiteMethodName, DeviceName
 from ..parallel.passes import count_below
 from ..progress import Reporter
 from ..solving.call import Call, Request
-from ..solving.dispatch import Choice, renamed, thread_count
+from ..solving.dispatch import renamed, thread_count
+from ..solving.plan import Plan
 from ..solving.timing import timed
 from ..stats import MatchingStats
 from .cover import trivial_cover
@@ -144,7 +145,7 @@ class MatchingCall(Call[BipartiteGraph]):
             bipartite = as_bipartite_graph(graph)
         solved = _by_rows(bipartite)
 
-        def choice() -> Choice:
+        def plan() -> Plan:
             on_cpu = request.device == "cpu" or request.threads is not None
             looked_at = solved
             if on_cpu and isinstance(bipartite, DeviceBipartiteGraph):
@@ -153,7 +154,7 @@ class MatchingCall(Call[BipartiteGraph]):
             gpu = gpu_worth_using(solved, worth_a_gpu, request.may_look_for_gpu)
             return choose(looked_at, request.device, request.most_threads, gpu)
 
-        method, chosen = request.choose(choice)
+        method, chosen = request.choose(plan)
         gpu = gpu_of_method(bipartite, method)
         given = None
         if warm_start is None:
@@ -178,8 +179,7 @@ class MatchingCall(Call[BipartiteGraph]):
             given=given,
             initial=name,
             method=method,
-            reason=chosen.reason,
-            options=method.make_options(chosen.options),
+            plan=chosen,
             threads=thread_count(method, chosen.threads, solved.num_rows),
             device=gpu,
             seconds=seconds,

@@ -13,7 +13,7 @@ from ..arrays import Indices
 from ..cuda.runtime import Device
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, fits_numbers
 from ..kernels.kernel import kernel
-from ..solving.dispatch import Choice
+from ..solving.plan import Plan
 from .packed_columns import is_narrow
 
 #: Graphs with fewer edges take a millisecond or two with any method.
@@ -65,17 +65,15 @@ def worth_a_gpu(graph: BipartiteGraph, threads: int, in_use: bool) -> bool:
     return graph.num_edges >= (EDGES_FOR_GPU if in_use else EDGES_FOR_FIRST_USE)
 
 
-def choose(
-    graph: BipartiteGraph, device: str = "auto", threads: int = 1, gpu: Device | None = None
-) -> Choice:
+def choose(graph: BipartiteGraph, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
     """Return the method for a graph: see :class:`preflow.solving.protocol.Chooser`."""
     if device == "cuda":
-        return Choice("cuda-multi-source-bfs", "device='cuda': the fastest method on a GPU")
+        return Plan.of("cuda-multi-source-bfs", "device='cuda': the fastest method on a GPU")
     if device == "auto" and isinstance(graph, DeviceBipartiteGraph):
-        return Choice("cuda-multi-source-bfs", "the graph is on a GPU: the fastest method on a GPU")
+        return Plan.of("cuda-multi-source-bfs", "the graph is on a GPU: the fastest method on a GPU")
     if gpu is not None and _fits(graph, gpu):
         reason = f"{graph.num_edges:,} edges are enough work for the GPU, transfer included"
-        return Choice("cuda-multi-source-bfs", reason)
+        return Plan.of("cuda-multi-source-bfs", reason)
     if graph.num_edges < SMALL:
         return _push_on_one_thread(graph, "small graph: pushes from a cheap matching")
     step = -(-graph.num_rows // SAMPLED_ROWS)
@@ -91,9 +89,9 @@ def choose(
         return _push(graph, "even degrees, not symmetric: pushes stay near", many)
     reason = "even degrees and symmetric, as meshes are: short paths mend a cheap matching"
     if not narrow:
-        return Choice("serial-hybrid", reason)
+        return Plan.of("serial-hybrid", reason)
     for_threads = f"; enough edges for {threads} threads" if many > 1 else ""
-    return Choice("multicore-multi-source-bfs", f"{reason}{for_threads}", threads=many)
+    return Plan.of("multicore-multi-source-bfs", f"{reason}{for_threads}", threads=many)
 
 
 def _fits(graph: BipartiteGraph, gpu: Device) -> bool:
@@ -102,15 +100,15 @@ def _fits(graph: BipartiteGraph, gpu: Device) -> bool:
     return fits_numbers(*graph.shape, graph.num_edges) and needed <= gpu.free_bytes
 
 
-def _push(graph: BipartiteGraph, reason: str, many: int) -> Choice:
+def _push(graph: BipartiteGraph, reason: str, many: int) -> Plan:
     if many > 1:
-        return Choice("multicore-push-relabel", f"{reason}; enough edges for {many} threads")
+        return Plan.of("multicore-push-relabel", f"{reason}; enough edges for {many} threads")
     return _push_on_one_thread(graph, reason)
 
 
-def _push_on_one_thread(graph: BipartiteGraph, reason: str) -> Choice:
+def _push_on_one_thread(graph: BipartiteGraph, reason: str) -> Plan:
     stalled = "trees" if is_narrow(graph) else "relabel"
-    return Choice("serial-push-relabel", reason, {**LOW_LABELS, "stalled": stalled})
+    return Plan.of("serial-push-relabel", reason, {**LOW_LABELS, "stalled": stalled})
 
 
 @kernel

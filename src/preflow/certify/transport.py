@@ -63,7 +63,7 @@ TINY = 1e-280
 #: Relative error of prices of rows: they may have been computed on another machine.
 PRICE_ERROR = 2.0**-44
 
-Plan = tuple[Array, Array, Array]
+TransportPlan = tuple[Array, Array, Array]
 
 
 class PlanProof(NamedTuple):
@@ -150,7 +150,7 @@ def prove_plan(
     costs: TransportCosts,
     a: Array,
     b: Array,
-    plan: Plan,
+    plan: TransportPlan,
     v: Array,
     threads: int = 1,
     *,
@@ -184,7 +184,7 @@ def prove_plan(
 
 
 def _float_gap(
-    costs: TransportCosts, a: Array, b: Array, plan: Plan, v: Array, least: Array, price: Array
+    costs: TransportCosts, a: Array, b: Array, plan: TransportPlan, v: Array, least: Array, price: Array
 ) -> tuple[float, float, float]:
     """Return how far the cost of a plan may be above the least cost, how far below; and its size."""
     row, column, mass = plan
@@ -231,7 +231,7 @@ class Rests(NamedTuple):
         return found
 
 
-def rests(a: Array, b: Array, plan: Plan) -> Rests | None:
+def rests(a: Array, b: Array, plan: TransportPlan) -> Rests | None:
     """Return what a plan leaves of the masses; None if its masses are no multiples of the solver's unit."""
     row, column, mass = plan
     if a.dtype.kind == "i":
@@ -276,7 +276,7 @@ def mass_exponent(total: float) -> int | None:
     return MASS_BITS - math.frexp(total)[1] if math.isfinite(total) else None
 
 
-def cost_of_rest(costs: TransportCosts, rest: Rests, plan: Plan, used: NDArray[np.float64]) -> float:
+def cost_of_rest(costs: TransportCosts, rest: Rests, plan: TransportPlan, used: NDArray[np.float64]) -> float:
     """Return what it costs, at most, to move what rounding left out of a plan, or moved too much.
 
     Rows and columns are served in turn. What would need a pair that is not allowed takes a path instead, on
@@ -317,7 +317,7 @@ def cost_of_rest(costs: TransportCosts, rest: Rests, plan: Plan, used: NDArray[n
     return total
 
 
-def _is_stuck(costs: TransportCosts, rest: Rests, plan: Plan) -> bool:
+def _is_stuck(costs: TransportCosts, rest: Rests, plan: TransportPlan) -> bool:
     """Return whether what a plan leaves reaches nothing that it lacks, by allowed pairs and back by its."""
     left, right = rest.rows, rest.columns
     row, column, _ = plan
@@ -358,7 +358,7 @@ def exact_proof(
     costs: TransportCosts,
     a: Array,
     b: Array,
-    plan: Plan,
+    plan: TransportPlan,
     v: Array,
     threads: int,
     rough: tuple[int | float, float],

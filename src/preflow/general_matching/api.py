@@ -27,7 +27,8 @@ from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph,
 from ..method_names import DeviceName, MatchingMethodName
 from ..progress import Reporter
 from ..solving.call import Call, Keywords, Request
-from ..solving.dispatch import Choice, find_method, renamed, thread_count
+from ..solving.dispatch import find_method, renamed, thread_count
+from ..solving.plan import Plan
 from ..solving.timing import timed
 from ..stats import GeneralMatchingStats
 from .integer_weights import IntegerWeights, WeightProof, finer_weights, integer_weights, limit_for
@@ -190,13 +191,13 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
         """Choose the method."""
         start = _read_start(graph, warm_start)
 
-        def choice() -> Choice:
+        def plan() -> Plan:
             if start is not None:
                 # It may be far from maximum, and phases of shortest paths are safe.
-                return Choice("serial-gabow", "a matching is given, and phases mend it whatever it lacks")
+                return Plan.of("serial-gabow", "a matching is given, and phases mend it whatever it lacks")
             return choose(graph, request.device, request.most_threads)
 
-        method, chosen = request.choose(choice)
+        method, chosen = request.choose(plan)
         if method.approximate and wanted.most_edges:
             raise InvalidInputError(
                 f"method {method.name!r} is approximate: perfect and maximum_cardinality need an exact one"
@@ -211,8 +212,7 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             wanted=wanted,
             start=start,
             method=method,
-            reason=chosen.reason,
-            options=method.make_options(chosen.options),
+            plan=chosen,
             threads=thread_count(method, chosen.threads, graph.num_vertices),
             device=gpu_of_method(graph, method),
         )

@@ -23,7 +23,8 @@ from ..method_names import DeviceName, GridMethodName
 from ..parallel.pieces import run_pieces
 from ..progress import Reporter
 from ..solving.call import Call, Request
-from ..solving.dispatch import Choice, find_method, thread_count, usable_cpus
+from ..solving.dispatch import find_method, thread_count, usable_cpus
+from ..solving.plan import Plan
 from ..stats import SolveStats
 from .policy import FOR_ALL_ON_GPU, MOST_AXES_ON_GPU, bytes_on_gpu, choose, worth_a_gpu
 from .problem import METHODS
@@ -246,11 +247,11 @@ class GridCall(Call[GridNetwork]):
         """Check the result to start from and choose the method."""
         _check_warm_start(warm_start, network)
 
-        def choice() -> Choice:
+        def plan() -> Plan:
             gpu = gpu_worth_using(network, worth_a_gpu, request.may_look_for_gpu)
             return choose(network, request.device, request.most_threads, gpu)
 
-        method, chosen = request.choose(choice)
+        method, chosen = request.choose(plan)
         if method.device == "cuda" and len(network.shape) > MOST_AXES_ON_GPU:
             raise UnsuitableMethodError(
                 f"{method.name} takes grids of up to {MOST_AXES_ON_GPU} axes, this one has "
@@ -260,8 +261,7 @@ class GridCall(Call[GridNetwork]):
             instance=network,
             device=gpu_of_method(network, method),
             method=method,
-            reason=chosen.reason,
-            options=method.make_options(chosen.options),
+            plan=chosen,
             threads=thread_count(method, chosen.threads, network.size),
             warm_start=warm_start,
             automatic=request.method == "auto",

@@ -9,7 +9,7 @@ from ..arrays import Array
 from ..cuda.runtime import Device
 from ..graph.grid import DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid
-from ..solving.dispatch import Choice
+from ..solving.plan import Plan
 
 #: GPU method for every grid that fits the memory, also with neighbours too far apart for the fastest method,
 #: and the fastest one where there are many.
@@ -157,7 +157,7 @@ def is_energy(network: GridNetwork) -> bool:
     return float(others[len(others) // 2]) <= STRONGER * float(terminals[len(terminals) // 2])
 
 
-def choose(network: GridNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
+def choose(network: GridNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
     """Return the method for a grid: see :class:`preflow.solving.protocol.Chooser`."""
     far = len(network.offsets) > FEW_NEIGHBOURS
     on_gpu = FOR_ALL_ON_GPU if far else "cuda-tiled"
@@ -165,25 +165,25 @@ def choose(network: GridNetwork, device: str = "auto", threads: int = 1, gpu: De
     left_open = {"leave_after": LEAVE_AFTER} if may_leave else None
     fastest = f"the fastest method on a GPU with {len(network.offsets)} neighbours"
     if device == "cuda":
-        return Choice(on_gpu, f"device='cuda': {fastest}")
+        return Plan.of(on_gpu, f"device='cuda': {fastest}")
     fits_kernels = len(network.shape) <= MOST_AXES_ON_GPU
     if device == "auto" and isinstance(network, DeviceGridNetwork) and fits_kernels:
-        return Choice(on_gpu, f"the grid is on a GPU: {fastest}", left_open)
+        return Plan.of(on_gpu, f"the grid is on a GPU: {fastest}", left_open)
     if gpu is not None and _fits(network, gpu):
         reason = f"{network.size:,} pixels are enough work for the GPU, transfers included"
-        return Choice(on_gpu, reason, left_open)
+        return Plan.of(on_gpu, reason, left_open)
     arcs = network.size * len(network.offsets)
     used = threads_for(arcs, threads)
     several = used > 1 and arcs >= ARCS_FOR_THREADS
     if is_flood(network):
         reason = "few pixels supply most others over long paths: pushes send many pixels' flow at once"
-        return Choice("multicore-lockfree", reason, threads=used if several else 1)
+        return Plan.of("multicore-lockfree", reason, threads=used if several else 1)
     options = {"patience": PATIENCE_OF_ENERGIES} if is_energy(network) else None
     if several:
         reason = f"{arcs:,} arcs are enough work for {used} threads"
         if far and used >= MANY_THREADS:
-            return Choice("multicore-lockfree", reason, threads=used)
-        return Choice("multicore-merging", reason, options, threads=used)
+            return Plan.of("multicore-lockfree", reason, threads=used)
+        return Plan.of("multicore-merging", reason, options, threads=used)
     why = "one thread" if threads == 1 else f"{arcs:,} arcs are too few for {threads} threads"
     reason = f"{why}: incremental breadth-first search is fastest"
-    return Choice("serial-incremental-bfs", reason, options)
+    return Plan.of("serial-incremental-bfs", reason, options)

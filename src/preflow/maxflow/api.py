@@ -24,8 +24,9 @@ from ..graph.solved_capacities import SolvedCapacities
 from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
 from ..solving.call import Call, Request
-from ..solving.deadline import Deadline
-from ..solving.dispatch import Choice, thread_count, usable_cpus
+from ..solving.dispatch import thread_count, usable_cpus
+from ..solving.plan import Plan
+from ..solving.run import Deadline
 from ..solving.timing import timed
 from ..stats import SolveStats, added_up
 from ..steps.second_stage import HostSecondStage
@@ -326,11 +327,11 @@ class FlowCall(Call[FlowNetwork]):
         """Choose the method."""
         flow_network = problem.network
 
-        def choice() -> Choice:
+        def plan() -> Plan:
             gpu = gpu_worth_using(flow_network, policy.worth_a_gpu, request.may_look_for_gpu)
             return policy.choose(flow_network, request.device, request.most_threads, gpu)
 
-        method, chosen = request.choose(choice)
+        method, chosen = request.choose(plan)
         device = gpu_of_method(flow_network, method)
         threads = thread_count(method, chosen.threads, flow_network.num_vertices)
         build_threads = request.most_threads if request.method == "auto" else threads
@@ -339,8 +340,7 @@ class FlowCall(Call[FlowNetwork]):
             sources=problem.sources,
             sinks=problem.sinks,
             method=method,
-            reason=chosen.reason,
-            options=method.make_options(chosen.options),
+            plan=chosen,
             threads=threads,
             build_threads=min(build_threads, usable_cpus()),
             device=device,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..cuda.runtime import Device
 from ..graph.network import TOO_MANY_VERTICES, DeviceFlowNetwork, FlowNetwork
-from ..solving.dispatch import Choice
+from ..solving.plan import Plan
 from .features import (
     ARCS,
     ARCS_FOR_PLANES,
@@ -106,26 +106,26 @@ def worth_a_search_for_a_grid(network: FlowNetwork, source: int, sink: int, *, c
     )
 
 
-def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
+def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
     """Return the method for a network: see :class:`preflow.solving.protocol.Chooser`."""
     if device == "cuda":
-        return Choice("cuda-push-relabel", "device='cuda': the fastest method on a GPU")
+        return Plan.of("cuda-push-relabel", "device='cuda': the fastest method on a GPU")
     if device == "auto" and isinstance(network, DeviceFlowNetwork):
-        return Choice("cuda-push-relabel", "the network is on a GPU, and this is the fastest method on it")
+        return Plan.of("cuda-push-relabel", "the network is on a GPU, and this is the fastest method on it")
     size, arcs = network.num_vertices, network.num_arcs
     if gpu is not None and _fits(network, gpu):
-        return Choice(
+        return Plan.of(
             "cuda-push-relabel",
             f"{arcs:,} arcs are enough work for the GPU, transfers included",
         )
     if size >= SMALL and arcs >= DENSE * size**2:
         reason = "dense network: distances are short"
-        return Choice("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE_IF_DENSE})
+        return Plan.of("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE_IF_DENSE})
     if arcs < FEW_ARCS:
-        return Choice("serial-hi-pr", "few arcs: this method is fast on all kinds of small networks")
+        return Plan.of("serial-hi-pr", "few arcs: this method is fast on all kinds of small networks")
     if arcs < ARCS_OF_PATHS * size:
         reason = "thin network: a few paths may be all of it"
-        return Choice("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE_IF_THIN})
+        return Plan.of("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE_IF_THIN})
     network = network.on_host()
     hubs, on_a_plane = arcs >= ARCS_FOR_MANY_THREADS, may_be_on_a_plane(network)
     if hubs or on_a_plane:
@@ -138,26 +138,26 @@ def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: De
     enough = ARCS_WITH_HUBS_FOR_MANY_THREADS if hubs else ARCS_FOR_MANY_THREADS
     if threads > 1 and arcs >= (MANY_ARCS if few_threads else enough):
         reason = f"{arcs:,} arcs are enough work for {threads} threads"
-        return Choice("multicore-paths", reason, options={"dinic_share": DINIC_SHARE} if hubs else None)
+        return Plan.of("multicore-paths", reason, options={"dinic_share": DINIC_SHARE} if hubs else None)
     if hubs:
         reason = "some vertices have very many arcs, so distances are short"
-        return Choice("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE})
+        return Plan.of("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE})
     if on_a_plane:
         return _on_a_plane(arcs)
     if not seldom_saturated(network.capacity):
-        return Choice("serial-pseudoflow", "the fastest on one thread where pushes saturate most arcs")
+        return Plan.of("serial-pseudoflow", "the fastest on one thread where pushes saturate most arcs")
     if arcs >= MANY_ARCS:
-        return Choice("multicore-paths", f"the fastest on one thread, too, with as many as {arcs:,} arcs")
+        return Plan.of("multicore-paths", f"the fastest on one thread, too, with as many as {arcs:,} arcs")
     reason = "the fastest on one thread where most arcs are never saturated"
-    return Choice("serial-hi-pr", reason)
+    return Plan.of("serial-hi-pr", reason)
 
 
-def _on_a_plane(arcs: int) -> Choice:
+def _on_a_plane(arcs: int) -> Plan:
     """Return the method on one thread for an energy on a plane with this many arcs."""
     reason = "an energy on a plane: short paths lead to a cut"
     if arcs < ARCS_OF_LARGE_ENERGY:
-        return Choice("serial-incremental-bfs", reason)
-    return Choice("serial-boykov-kolmogorov", reason, options={"incremental_after": KOLMOGOROV_SHARE})
+        return Plan.of("serial-incremental-bfs", reason)
+    return Plan.of("serial-boykov-kolmogorov", reason, options={"incremental_after": KOLMOGOROV_SHARE})
 
 
 def _fits(network: FlowNetwork, gpu: Device) -> bool:

@@ -56,7 +56,8 @@ from ..graph.standard_form import (
 from ..method_names import CostFlowMethodName, DeviceName
 from ..progress import Reporter
 from ..solving.call import Call, Request
-from ..solving.dispatch import Choice, find_method, thread_count
+from ..solving.dispatch import find_method, thread_count
+from ..solving.plan import Plan
 from ..solving.run import Control
 from ..solving.timing import timed
 from ..stats import MinCostStats
@@ -182,19 +183,18 @@ class MinCostCall(Call[CostNetwork]):
         if start is not None:
             _check_start(network, start)
 
-        def choice() -> Choice:
+        def plan() -> Plan:
             gpu = gpu_worth_using(network, worth_a_gpu, request.may_look_for_gpu)
             return choose(network, request.device, request.most_threads, gpu, supply=supplies)
 
-        method, chosen = request.choose(choice)
+        method, chosen = request.choose(plan)
         return cls(
             instance=network,
             supply=supplies,
             start=start,
             leaves_choice=request.method == "auto" and method.device == "cpu",
             method=method,
-            reason=chosen.reason,
-            options=method.make_options(chosen.options),
+            plan=chosen,
             threads=thread_count(method, chosen.threads, network.num_vertices),
             device=gpu_of_method(network, method),
         )
@@ -483,7 +483,7 @@ class MinCostCall(Call[CostNetwork]):
         broken = int(np.count_nonzero(excesses(standard.form, flow)))
         chosen = choose_for_start(self.instance, broken)
         if chosen is not None:
-            self.method, self.reason = find_method(METHODS, chosen.method), chosen.reason
+            self.plan, self.method = chosen, find_method(METHODS, chosen.method)
             self.options = self.method.make_options(chosen.options)
 
     def _fitting_start(self, standard: Standardised) -> FlowState | None:

@@ -8,7 +8,7 @@ from ..arrays import Array
 from ..cuda.runtime import Device
 from ..graph.cost_network import CostNetwork, is_integral
 from ..graph.standard_form import most_cost
-from ..solving.dispatch import Choice
+from ..solving.plan import Plan
 
 #: From this number of vertices on, cost scaling is faster than network simplex, unless several vertices send
 #: more than an arc carries. With one source a Xeon took 1.5 and 2.0 s on a 256 x 256 grid, 0.48 and 0.86 s on
@@ -44,7 +44,7 @@ def worth_a_gpu(network: CostNetwork, threads: int, in_use: bool) -> bool:
     return network.num_arcs >= (ARCS_FOR_GPU if in_use else ARCS_FOR_FIRST_USE)
 
 
-def choose_for_start(network: CostNetwork, broken: int) -> Choice | None:
+def choose_for_start(network: CostNetwork, broken: int) -> Plan | None:
     """Return the method that repairs an earlier flow, None to solve from nothing.
 
     `broken` is the number of vertices at which the flow is not conserved, once no residual arc has negative
@@ -52,7 +52,7 @@ def choose_for_start(network: CostNetwork, broken: int) -> Choice | None:
     """
     if broken > max(REPAIRED_SHARE * network.num_vertices, REPAIRED):
         return None
-    return Choice("serial-shortest-path", f"shortest paths repair the earlier flow at {broken:,} vertices")
+    return Plan.of("serial-shortest-path", f"shortest paths repair the earlier flow at {broken:,} vertices")
 
 
 def choose(
@@ -62,29 +62,29 @@ def choose(
     gpu: Device | None = None,
     *,
     supply: Array | None = None,
-) -> Choice:
+) -> Plan:
     """Return the method for a network: see :class:`preflow.solving.protocol.Chooser`.
 
     `supply` are the supplies to solve for, if they are not those of the network.
     """
     if device == "cuda":
-        return Choice("cuda-cost-scaling", "device='cuda': the method on a GPU")
+        return Plan.of("cuda-cost-scaling", "device='cuda': the method on a GPU")
     if gpu is not None and _fits_a_gpu(network):
-        return Choice("cuda-cost-scaling", f"{network.num_arcs:,} arcs are enough work for the GPU")
+        return Plan.of("cuda-cost-scaling", f"{network.num_arcs:,} arcs are enough work for the GPU")
     amounts = network.supply if supply is None else supply
     crowded = amounts is not None and _crowded(network, amounts)
     fewest = MANY_ARCS if threads < MOST_THREADS else 2 * FEW_ARCS if crowded else FEW_ARCS
     if network.num_arcs >= fewest and threads >= MANY_THREADS:
-        return Choice(
+        return Plan.of(
             "multicore-cost-scaling", f"{network.num_arcs:,} arcs are enough work for {threads} threads"
         )
     if network.num_vertices >= MANY_VERTICES:
         if network.num_arcs <= MOST_ARCS_FOR_SIMPLEX and crowded:
             reason = "network simplex is fastest where several sources send more than an arc carries"
-            return Choice("serial-network-simplex", reason)
+            return Plan.of("serial-network-simplex", reason)
         reason = f"cost scaling is fastest with as many as {network.num_vertices:,} vertices"
-        return Choice("serial-cost-scaling", reason)
-    return Choice("serial-network-simplex", "network simplex is fastest with few vertices")
+        return Plan.of("serial-cost-scaling", reason)
+    return Plan.of("serial-network-simplex", "network simplex is fastest with few vertices")
 
 
 def _fits_a_gpu(network: CostNetwork) -> bool:

@@ -23,7 +23,7 @@ from ..graph.scaling import is_close, proved_gap
 from ..mincost.api import min_cost_flow
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Keywords
-from ..solving.deadline import Deadline
+from ..solving.run import Deadline
 from .base import (
     CostReduction,
     FlowAndCut,

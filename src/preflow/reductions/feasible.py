@@ -26,8 +26,8 @@ from ..maxflow.api import max_flow
 from ..maxflow.result import MaxFlowResult
 from ..mincost.api import min_cost_flow
 from ..solving.call import Keywords
-from ..solving.deadline import Deadline
 from ..solving.drawn import DrawnResult
+from ..solving.run import Deadline
 from .base import (
     FlowReduction,
     check_fits,

@@ -34,7 +34,7 @@ from ..mincost.problem import METHODS
 from ..mincost.result import MinCostFlowResult
 from ..progress import Reporter
 from ..solving.call import Keywords, Request
-from ..solving.deadline import Deadline
+from ..solving.run import Deadline
 from ..solving.timing import timed
 from ..stats import MinCostStats, SolveStats, added_up
 from .base import difference, join, of_given, supplies_or_own, totals, vertex_numbers

@@ -35,8 +35,8 @@ from ..maxflow.api import max_flow
 from ..maxflow.minimum_cuts import reached_by_residual_arcs
 from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..solving.call import Keywords
-from ..solving.deadline import Deadline
 from ..solving.drawn import DrawnResult
+from ..solving.run import Deadline
 from .base import CutReduction, alike, check_fits, freeze, sum_of
 
 if TYPE_CHECKING:

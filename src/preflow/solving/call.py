@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Generic, Protocol, Self, TypedDict, TypeVar
 
 import numpy as np
@@ -25,19 +26,20 @@ from numpy.typing import NDArray
 from ..errors import SolverError, VerificationError
 from ..method_names import DeviceName
 from ..progress import Reporter
-from ..stats import RELABEL_NANOSECONDS, SolveStats, added_up
+from ..stats import RELABEL_NANOSECONDS, AttemptStats, SolveStats, added_up
 from .dispatch import (
-    Choice,
     check_method,
     check_name,
     check_no_options,
     check_placement,
     find_method,
     most_threads,
+    thread_count,
 )
 from .method import Method, check_options
 from .outside import OutsideMethod
-from .run import Control, check_time_limit, run_interruptibly
+from .plan import Plan
+from .run import Control, GaveUp, check_time_limit, run_interruptibly
 from .timing import timed
 
 Outcome = TypeVar("Outcome")
@@ -121,39 +123,45 @@ class Request:
         """Whether the caller leaves it open where an instance in host memory is solved."""
         return self.device == "auto" and self.threads is None
 
-    def choose(self, choice: Callable[[], Choice]) -> tuple[Method, Choice]:
-        """Return the named method, or for "auto" that of `choice`; and what was chosen.
+    def choose(self, plan: Callable[[], Plan]) -> tuple[Method, Plan]:
+        """Return the plan for the named method, or for "auto" that of `plan`; and its first method.
 
         InvalidInputError: there is no such method, it contradicts `device` or `threads`, or options are given
         without a method.
         """
         if self.method == "auto":
             check_no_options(self.options)
-            chosen = choice()
+            chosen = plan()
             if chosen.threads is None:
-                chosen = Choice(chosen.method, chosen.reason, chosen.options, self.threads)
+                chosen = chosen._replace(threads=self.threads)
             return find_method(self.methods, chosen.method), chosen
         record = find_method(self.methods, self.method, self.threads)
         check_method(record, self.device, self.threads)
-        return record, Choice(record.name, "asked for", self.options, self.threads)
+        return record, Plan(record.attempts(self.options), "asked for", self.threads)
 
 
 @dataclass(kw_only=True)
 class Call(Generic[Instance]):
-    """One call, its arguments checked and its method chosen."""
+    """One call, its arguments checked and its plan made."""
 
     instance: Instance  #: network, graph or costs: as the caller gave it
-    method: Method
-    reason: str  #: why this method was chosen
-    options: Any  #: instance of the method's dataclass of options
+    plan: Plan
+    method: Method  #: that of the attempt that runs
+    options: Any = None  #: instance of the method's dataclass of options; by default as the plan says
     threads: int  #: CPU threads that the method gets
     device: Gpu | None  #: the GPU that the method runs on
     seconds: dict[str, float] = field(default_factory=dict)  #: time of each phase
+    number: int = 0  #: which attempt of the plan runs
+    ended: list[AttemptStats] = field(default_factory=list)  #: the attempts that gave up
     control: Control = field(init=False)  #: shared with the solver
     #: The outcome of a solver that does not keep its protocol, for messages.
     UNPROVED: ClassVar[str] = "a solution that proves nothing"
+    #: The methods of the problem, where its plans have several attempts.
+    METHODS: ClassVar[Sequence[Method]] = ()
 
     def __post_init__(self) -> None:
+        if self.options is None:
+            self.options = self.method.make_options(self.plan.attempts[self.number].options)
         stop = np.zeros(1, dtype=np.int64) if self.device is None else self.device.make_stop_word()
         self.control = Control(self.threads, stop)
 
@@ -206,20 +214,67 @@ class Call(Generic[Instance]):
             return work()
         return run_interruptibly(work, self.control, request.time_limit, request.progress)
 
+    @property
+    def num_vertices(self) -> int:
+        """No method gets more threads than this."""
+        raise NotImplementedError
+
+    def begin(self, number: int, size: float) -> None:
+        """Let an attempt of the plan be the one that runs; see :meth:`by_plan`."""
+        attempt = self.plan.attempts[number]
+        self.number = number
+        self.method = find_method(self.METHODS, attempt.method)
+        self.options = self.method.make_options(attempt.options)
+        self.device = self.device if self.method.device == "cuda" else None
+        self.threads = thread_count(self.method, self.plan.threads, self.num_vertices)
+        self.control.extend(self.threads)
+        self.control.allow(attempt.budget, size)
+
+    def by_plan(self, solve: Callable[[Any], Outcome], size: float = 0.0) -> Outcome:
+        """Return what `solve` returns for the first attempt that does not give up.
+
+        `solve` runs `self.method` from the state that the attempt before left; None for the first. `size`:
+        the arcs and vertices of the instance, for budgets; 0 where methods measure their work themselves. An
+        instance that is solved again, in finer units, begins with the attempt that solved it.
+        """
+        budget = self.plan.attempts[self.number].budget
+        if budget is not None and self.control.budget is None:
+            self.control.allow(budget, size)
+        state: Any = None
+        while True:
+            with self.timed("solve"):
+                try:
+                    return solve(state)
+                except GaveUp as end:
+                    state, reason = end.state, str(end)
+            self.ended.append(self._ended(self.control.operations, reason))
+            self.begin(self.number + 1, size)
+
+    def _ended(self, operations: int, gave_up: str = "") -> AttemptStats:
+        """Return the record of the attempt that runs; all together made this many operations."""
+        before = sum(each.operations for each in self.ended)
+        seconds = self.seconds.get("solve", 0.0) - sum(each.seconds for each in self.ended)
+        return AttemptStats(self.method.name, operations - before, seconds, gave_up)
+
     def stats(self, kind: type[Stats], **more: Any) -> Stats:
         """Return the record of what the solve did; `more` has fields that only this kind of record has."""
         control, positions = self.control, kind.COUNTED
         rows = control.thread_counts.tolist()
         per_thread = tuple({name: row[position] for name, position in positions.items()} for row in rows)
+        counts = {name: sum(of_thread[name] for of_thread in per_thread) for name in positions}
+        last = self._ended(counts["pushes"] + counts["relabels"] + counts["arc_scans"])
+        attempts = (*self.ended, last)
+        went_on = [f"{each.gave_up}, so {then.method} went on" for each, then in pairwise(attempts)]
         return kind(
             method=self.method.name,
-            reason="; ".join([self.reason, *control.remarks, *control.unproved]),
+            reason="; ".join([self.plan.because, *went_on, *control.remarks, *control.unproved]),
             device=self.method.device,
             threads=self.threads,
             global_relabel_seconds=float(control.counts[RELABEL_NANOSECONDS]) * 1e-9,
             active=tuple(control.active),
             per_thread=per_thread if self.method.parallel else (),
             seconds=self.seconds,  # not a copy: the phase that wraps the result is still being timed
-            **{name: sum(counts[name] for counts in per_thread) for name in positions},
+            attempts=attempts,
+            **counts,
             **more,
         )

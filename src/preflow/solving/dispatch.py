@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,17 +20,6 @@ from .outside import load_entry_points, outside_methods
 DEVICES = ("auto", "cpu", "cuda")
 #: More threads than this are of no use anywhere; solvers may keep a thread's number in a byte.
 MOST_THREADS = 255
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The method that "auto" stands for, for one instance."""
-
-    method: str
-    reason: str  #: why this method was chosen: `stats.reason` of the result
-    options: Mapping[str, Any] | None = None  #: options of the method that differ from its defaults
-    #: the most CPU threads to use; None for as many as the caller allows
-    threads: int | None = None
 
 
 def find_method(methods: Sequence[Method], name: str, threads: int | None = None) -> Method:

@@ -13,6 +13,8 @@ from importlib import import_module
 from typing import Any, Literal
 
 from ..errors import InvalidInputError
+from .options import check_budget
+from .plan import Attempt
 
 
 def check_options(options: object) -> None:
@@ -63,6 +65,13 @@ class Method:
         Names of codes in papers which are the method with other presets: the options of each.
     old_names : tuple of str
         Names that earlier versions had; to use one gives a DeprecationWarning.
+    then : str
+        The method that goes on where this one is named and gives up, from the state that it leaves. Named
+        methods with one have the option "budget": see :class:`preflow.solving.plan.Attempt`.
+    budget : float or None
+        The default of that option.
+    gone : mapping of str to str
+        Options that earlier versions had, each with what takes its place.
     """
 
     name: str
@@ -82,6 +91,9 @@ class Method:
     aliases: tuple[str, ...] = ()
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     old_names: tuple[str, ...] = ()
+    then: str = ""
+    budget: float | None = None
+    gone: Mapping[str, str] = field(default_factory=dict)
 
     def _module(self) -> Any:
         return import_module(f"preflow.{self.module}")
@@ -113,7 +125,7 @@ class Method:
     @property
     def options(self) -> dict[str, object]:
         """The options with their defaults."""
-        return dataclasses.asdict(self.make_options(None))
+        return dataclasses.asdict(self.make_options(None)) | ({"budget": self.budget} if self.then else {})
 
     @property
     def solve(self) -> Callable[..., Any]:
@@ -125,8 +137,15 @@ class Method:
         """The solver of a method that `streams`."""
         return self._module().solve_streamed  # type: ignore[no-any-return]
 
+    def attempts(self, given: Mapping[str, Any] | None) -> tuple[Attempt, ...]:
+        """Return what a call that names the method and gives these options tries."""
+        options = dict(given or {})
+        budget = options.pop("budget", self.budget) if self.then else None
+        own = Attempt(self.name, options, budget)
+        return (own,) if budget is None else (own, Attempt(self.then))
+
     def make_options(self, given: Mapping[str, Any] | None) -> Any:
-        """Return the validated options.
+        """Return the validated options, without the budget.
 
         Raises
         ------
@@ -136,12 +155,20 @@ class Method:
         check_options(given)
         options_class = getattr(self._module(), self.options_class)
         known = [option.name for option in dataclasses.fields(options_class)]
+        known += ["budget"] if self.then else []
         for name in given or {}:
+            if name in self.gone:
+                raise InvalidInputError(
+                    f"method {self.name!r} has no option {name!r} any more: {self.gone[name]}"
+                )
             if name not in known:
                 raise InvalidInputError(
                     f"method {self.name!r} has no option {name!r}; it has: {', '.join(known) or 'none'}"
                 )
-        return options_class(**{**self.preset, **(given or {})})
+        values = {**self.preset, **(given or {})}
+        if self.then:
+            check_budget(values.pop("budget", None))
+        return options_class(**values)
 
 
 #: The records of problems that are loaded, by their folders.

@@ -78,6 +78,12 @@ def check_positive_number(name: str, value: object) -> None:
         raise InvalidInputError(f"option {name} must be a positive number, got {value!r}")
 
 
+def check_budget(value: object) -> None:
+    """Raise InvalidInputError unless `value` may be the budget of an attempt: see :mod:`.plan`."""
+    if value is not None and value != np.inf:
+        check_positive_number("budget", value)
+
+
 def check_number_between(name: str, value: object, least: float, most: float) -> None:
     """Raise InvalidInputError unless `value` is a number from `least` to `most`."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

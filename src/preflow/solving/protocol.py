@@ -42,7 +42,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .dispatch import Choice
+from .plan import Plan
 from .run import Control
 
 Net = TypeVar("Net", contravariant=True)
@@ -169,14 +169,14 @@ class TransportSolver(Protocol[Costs, Plans]):
 
 
 class Chooser(Protocol[Instance, Gpu]):
-    """The function ``choose`` of a problem's ``policy.py``: what method "auto" means for an instance."""
+    """The function ``choose`` of a problem's ``policy.py``: what "auto" does with an instance."""
 
     def __call__(
         self, instance: Instance, /, device: str = "auto", threads: int = 1, gpu: Gpu | None = None
-    ) -> Choice:
-        """Return the method for an instance on `device` with up to `threads` CPU threads.
+    ) -> Plan:
+        """Return the plan for an instance on `device` with up to `threads` CPU threads.
 
-        `gpu` is a GPU that the method may use although the instance is in host memory. The choice must also
+        `gpu` is a GPU that a method may use although the instance is in host memory. The plan must also
         suit an instance in the memory of a GPU, where `device` allows it.
         """
         ...

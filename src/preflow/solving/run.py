@@ -27,6 +27,7 @@ from ..stats import (
 )
 from .method import Method
 from .monitor import Monitor
+from .options import limit
 from .outside import OutsideMethod
 from .result import Status
 from .threads import begin_tasks
@@ -38,12 +39,23 @@ Outcome = TypeVar("Outcome")
 POLL_INTERVAL = 0.05
 #: The same at least, where the time limit is near.
 LEAST_PAUSE = 1e-3
+#: Least time limit of a solve in seconds: it must be positive. The solve then reports that it was stopped.
+LEAST_LIMIT = 1e-3
 #: Counters a thread has room for: two cache lines.
 COUNTER_ROW = 16
 
 
 class Abandoned(BaseException):
     """Ends a solve whose caller was interrupted: nobody gets its answer."""
+
+
+class GaveUp(BaseException):
+    """Ends an attempt whose budget is spent, or that does not suit the instance; the text says why."""
+
+    def __init__(self, reason: str, state: Any = None) -> None:
+        super().__init__(reason)
+        #: from which the next attempt goes on, where that is not the instance itself
+        self.state = state
 
 
 @dataclass(frozen=True)
@@ -65,6 +77,8 @@ class Control:
     progress: NDArray[np.float64] = field(default_factory=lambda: np.ones(2))
     #: for stress tests of solvers on many cores, see :mod:`preflow.parallel.delays`
     delays: NDArray[np.uint64] | None = None
+    #: of the attempt that runs, see :class:`preflow.solving.plan.Attempt`; None: it must not give up
+    budget: float | None = None
     #: what the solver adds to the reason for its choice
     remarks: list[str] = field(default_factory=list)
     #: rules of the method that ended the solve without a proof
@@ -106,6 +120,11 @@ class Control:
         made = int(self.thread_counts[:, [PUSHES, RELABELS, ARC_SCANS]].sum())
         relabels = int(self.thread_counts[:, GLOBAL_RELABELS].sum())
         return made + relabels * int(self.counts[RELABEL_OPERATIONS])
+
+    def allow(self, budget: float | None, size: float) -> None:
+        """Give the attempt that begins its budget, for an instance with `size` arcs and vertices."""
+        object.__setattr__(self, "budget", budget)
+        self.limit_work(0 if budget is None or budget == np.inf else int(limit(budget * size)))
 
     def weigh_relabels(self, operations: int) -> None:
         """Let a global relabel count for this many operations."""
@@ -180,6 +199,28 @@ def check_time_limit(time_limit: float | None) -> float | None:
     if not seconds > 0:
         raise InvalidInputError(f"time_limit must be a positive number of seconds, got {shown(time_limit)}")
     return seconds
+
+
+class Deadline:
+    """A time limit for several solves that starts now, or none.
+
+    Raises
+    ------
+    InvalidInputError
+        `time_limit` is not a positive number.
+    """
+
+    def __init__(self, time_limit: float | None) -> None:
+        seconds = check_time_limit(time_limit)
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def passed(self) -> bool:
+        """Return whether time is up."""
+        return self._end is not None and time.monotonic() >= self._end
+
+    def left(self) -> float | None:
+        """Return the rest of the time limit, for the next solve."""
+        return None if self._end is None else max(self._end - time.monotonic(), LEAST_LIMIT)
 
 
 def _pause(left: float | None, most: float) -> float:

@@ -41,8 +41,8 @@ from ..graph.residual import ResidualArrays, ResidualNetwork, build_residual
 from ..graph.solved_capacities import solved_capacities
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
-from ..solving.deadline import Deadline
 from ..solving.exclusive import Exclusive
+from ..solving.run import Deadline
 from ..stats import Phase, untimed
 from .second_stage import HostSecondStage
 from .step import Applied, Bounds, FlowProblem, SecondStage

@@ -63,7 +63,7 @@ from ..graph.solved_capacities import is_whole
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.strong_components import find_components, new_components
-from ..solving.deadline import Deadline
+from ..solving.run import Deadline
 from .second_stage import BLACK, GREY, WHITE, SecondStageSearch
 from .step import Applied, Bounds, FlowProblem
 

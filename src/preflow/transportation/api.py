@@ -16,8 +16,8 @@ from ..certify.device_transport import proofs_on_device
 from ..certify.exact import exact_dot, rounded_up, scaled_exactly, times_powers
 from ..certify.transport import (
     CHUNK,
-    Plan,
     TransportCosts,
+    TransportPlan,
     least_less_price,
     mass_exponent,
     on_host,
@@ -45,7 +45,8 @@ from ..graph.standard_form import MOST
 from ..method_names import DeviceName, TransportMethodName
 from ..progress import Reporter
 from ..solving.call import Call, Request
-from ..solving.dispatch import Choice, thread_count
+from ..solving.dispatch import thread_count
+from ..solving.plan import Plan
 from ..solving.result import Status
 from ..solving.timing import timed
 from ..stats import MinCostStats
@@ -177,11 +178,11 @@ class TransportCall(Call[Any]):
         if exponents is not None:
             first, second = first.astype(np.float64), second.astype(np.float64)
 
-        def choice() -> Choice:
+        def plan() -> Plan:
             gpu = gpu_worth_using(costs, worth_a_gpu, request.may_look_for_gpu)
             return choose(costs, request.device, request.most_threads, gpu)
 
-        method, chosen = request.choose(choice)
+        method, chosen = request.choose(plan)
         if method.device == "cuda" and isinstance(costs, SparseCosts):
             raise InvalidInputError(
                 f"method {method.name!r} takes dense costs and points, not a sparse matrix"
@@ -194,8 +195,7 @@ class TransportCall(Call[Any]):
             exponents=exponents,
             batch=bool(costs.leading),
             method=method,
-            reason=chosen.reason,
-            options=method.make_options(chosen.options),
+            plan=chosen,
             threads=thread_count(method, chosen.threads, n + m),
             device=gpu_of_method(costs, method),
             seconds=seconds,
@@ -329,7 +329,7 @@ class TransportCall(Call[Any]):
         self,
         costs: TransportCosts,
         given: tuple[Array, Array],
-        plan: Plan,
+        plan: TransportPlan,
         prices: tuple[Array, Array],
         status: Status,
         bounds: tuple[int | float, int | float],

@@ -7,7 +7,7 @@ from ..cuda.runtime import Device
 from ..graph.costs import SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
-from ..solving.dispatch import Choice
+from ..solving.plan import Plan
 
 #: From this many pairs on, a GPU is worth copying dense costs to it.
 PAIRS_FOR_GPU = 4_000_000
@@ -34,20 +34,20 @@ def worth_a_gpu(costs: TransportCosts, threads: int, in_use: bool) -> bool:
     return items * n * m >= (PAIRS_FOR_GPU if in_use else PAIRS_FOR_FIRST_USE)
 
 
-def choose(
-    costs: TransportCosts, device: str = "auto", threads: int = 1, gpu: Device | None = None
-) -> Choice:
+def choose(costs: TransportCosts, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
     """Return the method for costs: see :class:`preflow.solving.protocol.Chooser`."""
     if device == "cuda":
-        return Choice("cuda-transport", "device='cuda': the method on a GPU")
+        return Plan.of("cuda-transport", "device='cuda': the method on a GPU")
     if device == "auto" and isinstance(costs, DeviceCosts):
-        return Choice("cuda-transport", "the costs are on a GPU")
+        return Plan.of("cuda-transport", "the costs are on a GPU")
     if gpu is not None:
-        return Choice("cuda-transport", "the costs are enough work for the GPU, transfers included")
+        return Plan.of("cuda-transport", "the costs are enough work for the GPU, transfers included")
     _, n, m = costs.shape
     enough = MANY_PAIRS_OF_SKINNY if max(n, m) >= SKINNY * min(n, m) else MANY_PAIRS
     if isinstance(costs, PointCosts):
         enough = MANY_PAIRS_OF_POINTS if threads >= MANY_THREADS else MANY_PAIRS_ALONE
     if n * m >= enough and not isinstance(costs, SparseCosts):
-        return Choice("multicore-network-simplex", f"a start by smoothed prices pays for {n:,} x {m:,} pairs")
-    return Choice("serial-network-simplex", "network simplex on the pairs of small reduced cost is fastest")
+        return Plan.of(
+            "multicore-network-simplex", f"a start by smoothed prices pays for {n:,} x {m:,} pairs"
+        )
+    return Plan.of("serial-network-simplex", "network simplex on the pairs of small reduced cost is fastest")

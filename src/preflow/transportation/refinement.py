@@ -37,9 +37,9 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, Array
 from ..certify.exact import as_floats, as_integers
 from ..certify.transport import (
-    Plan,
     PlanProof,
     TransportCosts,
+    TransportPlan,
     balanced,
     costs_of_pairs,
     least_less_price,
@@ -124,7 +124,7 @@ def _rounded_down(values: NDArray[np.object_], exponent: int) -> NDArray[np.floa
 class Answer:
     """A plan for the given masses, with prices and their proof."""
 
-    plan: Plan  #: rows, columns and masses, in the caller's unit
+    plan: TransportPlan  #: rows, columns and masses, in the caller's unit
     #: u, v: float64 or int64
     u: Array
     v: Array
@@ -215,7 +215,7 @@ class Refinement:
         found = solve_costs(solve, rounding.limit) if rounding.limit > 0 else solve(1.0)
         return found if found.close or found.gap < start.gap else start
 
-    def _costs(self, plan: Plan) -> Array:
+    def _costs(self, plan: TransportPlan) -> Array:
         return self.costs.at(0, plan[0], plan[1])
 
     def solve(self, start: Answer, rounding: Rounding | None) -> Answer:
@@ -235,7 +235,9 @@ class Refinement:
         cut_off = largest > rounding.limit or work.refused
         return replace(answer, limit=rounding.limit, largest=largest, used_cut_off=cut_off)
 
-    def send_rest(self, work: ColumnGeneration, found: TransportFound) -> tuple[TransportFound, Plan]:
+    def send_rest(
+        self, work: ColumnGeneration, found: TransportFound
+    ) -> tuple[TransportFound, TransportPlan]:
         """Return an answer for the exact masses from one for rounded masses, and its plan.
 
         Its pairs with mass are a forest.
@@ -376,7 +378,7 @@ def forest_of(first: Array, second: Array, num_vertices: int) -> NDArray[np.int6
 def proved(
     costs: TransportCosts,
     given: tuple[Array, Array],
-    plan: Plan,
+    plan: TransportPlan,
     found: TransportFound,
     threads: int,
     *,

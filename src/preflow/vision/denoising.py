@@ -39,9 +39,9 @@ from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
 from ..progress import Reporter
-from ..solving.deadline import Deadline
 from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import HEADLINES, Status
+from ..solving.run import Deadline
 from ..stats import SolveStats
 from .pictures import middle_slice, png, stretched
 from .segmentation import ALL_AROUND

@@ -38,9 +38,9 @@ from ..graph.scaling import is_close
 from ..maxflow.result import MinCutResult
 from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
-from ..solving.deadline import Deadline
 from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import BoundedResult, Status
+from ..solving.run import Deadline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -82,10 +82,10 @@ from ..gridcut.problem import METHODS
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter, Steps, reporting
-from ..solving.deadline import Deadline
 from ..solving.dispatch import check_method, check_name, check_placement, find_method
 from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import BoundedResult
+from ..solving.run import Deadline
 from ..solving.timing import solving_seconds, timed
 from .label_energy import ROUNDING, LabelEnergy
 from .pictures import middle_slice, png, stretched

@@ -28,7 +28,7 @@ from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
 from ..progress import Reporter
-from ..solving.deadline import Deadline
+from ..solving.run import Deadline
 from .colour_models import Palette
 from .segmentation import (
     ALL_AROUND,

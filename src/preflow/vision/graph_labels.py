@@ -27,8 +27,8 @@ from ..graph.network import check_ends, exact_sum, vertex_ids
 from ..graph.placement import host_array
 from ..graph.scaling import accepted_gap
 from ..method_names import DeviceName, FlowMethodName
-from ..solving.deadline import Deadline
 from ..solving.drawn import DrawnResult
+from ..solving.run import Deadline
 from .energy import BinaryEnergy, checked_costs, minimum
 from .expansion import MOST_SWEEPS, check_search, checked_labels, sweep_over
 from .label_energy import MOST_LABELS, ROUNDING

@@ -25,8 +25,8 @@ from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError, VerificationError
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import ProgressReport, Reporter, reporting
-from ..solving.deadline import Deadline
 from ..solving.read_only import ReadOnlyArrays
+from ..solving.run import Deadline
 from ..solving.timing import solving_seconds, timed
 from .colours import disparity_picture, float_array
 from .expansion import Labelling, alpha_expansion

@@ -23,7 +23,8 @@ from ...graph.placement import gpu_of_method, gpu_worth_using
 from ...graph.point_costs import PointCosts
 from ...parallel.pieces import run_pieces
 from ...solving.call import Call, Request
-from ...solving.dispatch import Choice, find_method, thread_count
+from ...solving.dispatch import find_method, thread_count
+from ...solving.plan import Plan
 from ...solving.timing import timed
 from ...stats import AssignmentStats
 from ..device_solution import DeviceSolution
@@ -103,13 +104,13 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         with timed(seconds, "build"):
             costs = as_costs(cost, maximize, sizes, request.most_threads, check=False, may_be_huge=True)
 
-        def choice() -> Choice:
+        def plan() -> Plan:
             # A caller who names a number of threads wants the CPU, even if the costs are on a GPU.
             device = "cpu" if request.device == "auto" and request.threads is not None else request.device
             gpu = gpu_worth_using(costs, worth_a_gpu, request.may_look_for_gpu)
             return choose(costs, device, request.most_threads, gpu)
 
-        method, chosen = request.choose(choice)
+        method, chosen = request.choose(plan)
         checked = not (method.checks and isinstance(costs, DenseCosts) and sizes is None)
         if checked and isinstance(costs, DenseCosts):
             with timed(seconds, "build"):
@@ -126,8 +127,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             checked=checked,
             huge=costs.huge,
             method=method,
-            reason=chosen.reason,
-            options=method.make_options(chosen.options),
+            plan=chosen,
             threads=thread_count(method, chosen.threads, costs.shape[0] * costs.shape[1]),
             seconds=seconds,
         )

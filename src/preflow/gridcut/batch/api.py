@@ -23,7 +23,8 @@ from ...graph.scaling import is_close, proved_gap
 from ...parallel.thread_pool import run_on_threads
 from ...progress import Reporter
 from ...solving.call import Call, Request
-from ...solving.dispatch import Choice, find_method
+from ...solving.dispatch import find_method
+from ...solving.plan import Plan
 from ...solving.run import POLL_INTERVAL
 from ...stats import SolveStats
 from ..api import GridCall
@@ -198,13 +199,11 @@ class GridBatchCall(Call[GridNetwork]):
         groups = -(-items // each)
         method = find_method(METHODS, name)
         reason = f"{items:,} grids in {max(groups, 1):,} groups, each solved as one grid"
-        choice = Choice(method.name, reason)
         return cls(
             instance=network if on_gpu else network.on_host(),
             given=network,
             method=method,
-            reason=choice.reason,
-            options=method.make_options(None),
+            plan=Plan.of(name, reason),
             threads=1 if on_gpu else max(1, min(request.most_threads, groups)),
             each=each,
         )

@@ -22,8 +22,8 @@ from ...graph.scaling import LEAST_LIMIT, MARGIN, accepted_gap, is_close, limit_
 from ...graph.solved_capacities import BITS_OF_SUM
 from ...progress import Reporter
 from ...solving.call import Call, Request
-from ...solving.dispatch import Choice
 from ...solving.options import NoOptions
+from ...solving.plan import Plan
 from ...solving.timing import timed
 from ...stats import SolveStats
 from ..api import FlowCall
@@ -222,9 +222,9 @@ class BatchCall(Call[FlowNetworkBatch]):
         cls, batch: FlowNetworkBatch, source: NDArray[np.int64], sink: NDArray[np.int64], request: Request
     ) -> BatchCall:
         """Choose the method and the number of threads."""
-        chosen = Choice("multicore-augmenting-paths", "the method for batches on the CPU")
+        chosen = Plan.of("multicore-augmenting-paths", "the method for batches on the CPU")
         if request.device == "cuda":
-            chosen = Choice("cuda-dinic", "device='cuda': the method for batches on a GPU")
+            chosen = Plan.of("cuda-dinic", "device='cuda': the method for batches on a GPU")
         method, choice = request.choose(lambda: chosen)
         return cls(
             device=gpu_of_method(batch, method),
@@ -232,7 +232,7 @@ class BatchCall(Call[FlowNetworkBatch]):
             source=source,
             sink=sink,
             method=method,
-            reason=choice.reason,
+            plan=choice,
             options=NoOptions(),
             threads=max(1, min(request.most_threads, len(batch), batch.num_arcs // ARCS_A_THREAD)),
         )

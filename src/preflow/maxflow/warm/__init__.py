@@ -80,10 +80,11 @@ from ...kernels.kernel import kernel
 from ...method_names import FlowMethodName
 from ...progress import Reporter
 from ...solving.call import Request
-from ...solving.deadline import Deadline
-from ...solving.dispatch import Choice, thread_count, usable_cpus
+from ...solving.dispatch import thread_count, usable_cpus
 from ...solving.exclusive import Exclusive
 from ...solving.method import Method
+from ...solving.plan import Plan
+from ...solving.run import Deadline
 from ...solving.timing import timed
 from ...stats import SolveStats, added_up
 from ...steps.second_stage import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
@@ -369,7 +370,7 @@ class _Record:
     search: _Trial = field(default_factory=lambda: _Trial(FEWER))
     repair: _Trial = field(default_factory=lambda: _Trial(1))
     #: the method from an empty flow for each number of threads asked for, as of the first solve
-    choices: dict[int, Choice] = field(default_factory=dict)
+    choices: dict[int, Plan] = field(default_factory=dict)
 
 
 class _Kept:
@@ -891,13 +892,13 @@ class MaxFlow(Exclusive):
         network = self.network
         most = request.most_threads
 
-        def choice() -> Choice:
+        def plan() -> Plan:
             choices = self._record.choices
             if most not in choices:
                 choices[most] = choose(network, "cpu", most)
-            return replace(choices[most], reason=EMPTIED) if emptied else choices[most]
+            return choices[most]._replace(because=EMPTIED) if emptied else choices[most]
 
-        method, chosen = request.choose(choice)
+        method, chosen = request.choose(plan)
         threads = thread_count(method, chosen.threads, network.num_vertices)
         build_threads = request.most_threads if request.method == "auto" else threads
         return FlowCall(
@@ -905,8 +906,7 @@ class MaxFlow(Exclusive):
             sources=self.sources.copy(),
             sinks=self.sinks.copy(),
             method=method,
-            reason=chosen.reason,
-            options=method.make_options(chosen.options),
+            plan=chosen,
             threads=threads,
             build_threads=min(build_threads, usable_cpus()),
             device=None,
@@ -932,7 +932,7 @@ class MaxFlow(Exclusive):
         elif begun:
             solved = _solve_from_last_flow(call, kept, by_rule)
             if solved is None:
-                call.reason = GIVEN_UP
+                call.plan = call.plan._replace(because=GIVEN_UP)
         if solved is None:
             before = call.control.operations
             if begun:
@@ -1038,7 +1038,7 @@ def _search(call: FlowCall, kept: _Kept) -> bool:
     with call.timed("solve"):
         if search(state, kept.forest, call.control.monitor(), most):
             call.method, call.threads = SEARCH, 1
-            call.reason = "solved again: a search near the changes"
+            call.plan = call.plan._replace(because="solved again: a search near the changes")
             trial.succeed(kept.num_edits)
             return True
     if not call.control.stopped:
@@ -1057,7 +1057,7 @@ def _repair(call: FlowCall, kept: _Kept) -> tuple[NDArray[np.bool_], bool] | Non
         record.repair.fail(kept.num_edits)
         return None
     call.method, call.threads = REPAIR, 1
-    call.reason = "solved again: on each side of the last cut"
+    call.plan = call.plan._replace(because="solved again: on each side of the last cut")
     if repaired[1]:
         record.repair.succeed(kept.num_edits)
     with call.timed("recover"):
