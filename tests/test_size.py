@@ -20,9 +20,9 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 1836,  # min_cut imports what grids need; aliases of arrays have types; what each attempt did
+    ".": 1835,  # min_cut imports what grids need; aliases of arrays have types; what each attempt did
     "assignment": 10468,  # overloads are imported from a module of their own
-    "bipartite": 5088,  # its record; warm_start and initial, for a release; a rule for pushes on one thread
+    "bipartite": 5087,  # its record; warm_start and initial, for a release; a rule for pushes on one thread
     "certify": 4824,  # what supplies sum to counts where most passes
     "cli": 4121,
     "connectivity": 2010,
@@ -30,22 +30,22 @@ LINES = {
     "distributed": 7896,  # arguments by name
     "drawing": 835,
     "forests": 947,
-    "general_matching": 5019,  # the same
+    "general_matching": 5017,  # the same
     "generators": 3413,
-    "graph": 10863,  # the same
-    "gridcut": 7738,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
+    "graph": 10724,  # the same
+    "gridcut": 7737,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
     "integrations": 2446,
     "io": 3060,  # binary files are told from text, with what reads them
-    "kernels": 3076,
-    "maxflow": 11356,  # methods of batches import NoOptions
+    "kernels": 3072,
+    "maxflow": 11355,  # methods of batches import NoOptions
     "mincost": 5311,  # the same; cycles past float64; arrays of a residual network have types
     "network": 312,
     "papers": 7099,
-    "parallel": 3350,  # overloads are imported from a module of their own
+    "parallel": 3283,  # overloads are imported from a module of their own
     "reductions": 4692,  # shares that sum past int64 are refused
-    "solving": 1940,  # plans, attempts and rules of all problems; Control.excess, which stays for a release
+    "solving": 1930,  # plans, attempts and rules of all problems; Control.excess, which stays for a release
     "steps": 2261,  # arguments of kernels by name
-    "transportation": 4880,  # its record
+    "transportation": 4878,  # its record
     "vision": 9467,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.

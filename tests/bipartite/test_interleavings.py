@@ -27,7 +27,7 @@ from preflow.papers.baselines import multicore_pothen_fan as pothen_fan
 from preflow.papers.baselines.disjoint_searches import Disjoint
 from preflow.parallel import rounds, worklist
 from preflow.parallel.rounds import Round, Rounds
-from preflow.parallel.transpose import make_transposing
+from preflow.parallel.sort import make_transposing
 from preflow.solving.run import COUNTER_ROW, Control
 from tests.invariants.matching_push_relabel import check_labels as check_valid_labels
 from tests.support.exploration import (

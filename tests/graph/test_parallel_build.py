@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import preflow
 from preflow import FlowNetwork
 from preflow.errors import CapacityOverflowError
 from preflow.generators import FAMILIES
-from preflow.graph import parallel_build, residual
+from preflow.graph import residual
 from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels import atomics
 from preflow.kernels.csr_build import InputArcs, Pairs, fill_residual, terminal_capacities
@@ -156,15 +156,15 @@ def test_order_of_arcs_is_recognised() -> None:
 
 
 def test_one_thread_of_a_team_builds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def built(arcs: InputArcs, num_inner: int, _: int, wanted: Callable[[], None]) -> Any:
+        pairs, distinct = csr_build.build_pairs(arcs, num_inner, 1, wanted)
+        return residual._Built(pairs, np.empty(0, dtype=np.uint8), distinct)
+
     for seed in range(12):
         network, sources, sinks = random_network(seed)
         expected = build_residual(network, sources, sinks)
         with monkeypatch.context() as patch:
-            patch.setattr(
-                residual,
-                "_build_pairs",
-                lambda arcs, n, _, wanted: residual._build_together(arcs, n, 1, wanted),
-            )
+            patch.setattr(residual, "_build_pairs", built)
             check_same(network, expected, build_residual(network, sources, sinks))
 
 
@@ -240,9 +240,9 @@ def test_sum_of_direct_arcs_over_threads() -> None:
 
 def test_auto_builds_with_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     teams: list[int] = []
-    build_pairs = parallel_build.build_pairs
+    build_pairs = csr_build.build_pairs
     monkeypatch.setattr(
-        parallel_build,
+        csr_build,
         "build_pairs",
         lambda arcs, n, threads, wanted: teams.append(threads) or build_pairs(arcs, n, threads, wanted),
     )
@@ -309,17 +309,23 @@ class Build(NamedTuple):
 
 
 def pairs_together(thread: Any, b: Build) -> None:
-    """The steps that :func:`preflow.graph.parallel_build.build_pairs` runs, a barrier after each."""
+    """The steps that :func:`preflow.parallel.csr_build.build_pairs` runs, a barrier after each."""
     merging, pairs = b.merging, b.pairs
     sorted_pairs = csr_build.SortedPairs(b.gathered, merging.pair_first, b.position, b.back_first)
-    for step, arguments in (
-        (csr_build.sort_arcs_together, (b.sorting, b.arcs, b.keys, b.first, b.order)),
-        (csr_build.merge_groups_together, (b.tables, b.arcs, b.first, b.order, merging)),
-        (csr_build.gather_pairs, (b.first, merging.larger_end, merging.pair_first, b.gathered)),
-        (csr_build.sort_pairs_together, (b.pair_sorting, b.gathered, b.back_first, b.position)),
-        (csr_build.place_pairs, (sorted_pairs, pairs.first_out, pairs.head, pairs.reverse)),
+    none = np.zeros(0, dtype=np.uint32)
+    sort_pairs = sort.sort_by_key_together
+    for step, shared, arguments in (
+        (csr_build.sort_arcs_together, b.builders, (b.sorting, b.arcs, b.keys, b.first, b.order)),
+        (csr_build.merge_groups_together, b.builders, (b.tables, b.arcs, b.first, b.order, merging)),
+        (csr_build.gather_pairs, b.builders, (b.first, merging.larger_end, merging.pair_first, b.gathered)),
+        (
+            sort_pairs,
+            b.builders.barrier,
+            (b.pair_sorting, b.gathered, none, b.back_first, b.position, True),
+        ),
+        (csr_build.place_pairs, b.builders, (sorted_pairs, pairs.first_out, pairs.head, pairs.reverse)),
     ):
-        step(b.builders, thread, *arguments)
+        step(shared, thread, *arguments)
         wait(b.builders.barrier, 2)
     begin, end = share_of(len(pairs.rank), int(thread), 2)
     for k in range(begin, end):
@@ -345,10 +351,10 @@ def explore_pairs(ends: list[tuple[int, int]]) -> Outcome:
 
     def make_case() -> tuple[Build, list[Thread]]:
         dtype = np.uint32
-        sortings = [sort.make_sorting(2, size, n, dtype) for size in (m, p)]
+        sortings = [sort.make_sorting(2, size, n) for size in (m, p)]
         for sorting in sortings:
-            hold_constant((sorting.shift,))
-            for scratch in sorting[:-1]:
+            hold_constant((sorting.base,))
+            for scratch in (sorting.counts, sorting.place, sorting.bucket_first, sorting.words):
                 scratch[...] = 0
         tables = csr_build.make_tables([m, m], n, dtype)
         hold_constant((tables.first,))

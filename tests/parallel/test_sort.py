@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from preflow.parallel import scan, sort, transpose
+from preflow.parallel import scan, sort
 from preflow.parallel.barrier import make_barrier
 from preflow.parallel.scan import exclusive_scan_together, make_sums
-from preflow.parallel.sort import Sorting, make_sorting, sort_by_key_together
+from preflow.parallel.sort import Sorting, make_sorting, make_transposing, sort_by_key_together
 from preflow.parallel.thread_pool import run_on_threads
-from preflow.parallel.transpose import make_transposing, transpose_together
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -47,18 +46,18 @@ def sort_in_team(
     keys: NDArray[Any], num_keys: int, threads: int, times: int = 1
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Sort `times` times with the same scratch; return `first` and `order`."""
-    barrier, sorting = make_barrier(threads), make_sorting(threads, len(keys), num_keys, keys.dtype)
+    barrier, sorting = make_barrier(threads), make_sorting(threads, len(keys), num_keys)
     first, order = np.full(num_keys + 1, 7, keys.dtype), np.full(len(keys), 7, keys.dtype)
-    totals = [-1] * threads
+    done = [False] * threads
 
     def share(thread: int) -> None:
         for _ in range(times):
-            totals[thread] = int(
-                sort_by_key_together(barrier, sorting, np.uint64(thread), keys, first, order, False)
+            done[thread] = sort_by_key_together(
+                barrier, np.uint64(thread), sorting, keys, keys[:0], first, order, False
             )
 
     run_on_threads(share, threads, lambda: None)
-    assert totals == [int(first[-1])] * threads
+    assert all(done)
     return first, order[: first[-1]]
 
 
@@ -99,7 +98,7 @@ def test_transpose(
 ) -> None:
     """With one bucket, what tells the two vertices of an edge needs more than 32 bits on large sides."""
     if dtype is np.uint64:
-        monkeypatch.setattr(transpose, "MAX_BUCKETS", 1)
+        monkeypatch.setattr(sort, "MAX_BUCKETS", 1)
     random = np.random.default_rng(num_edges)
     owner = np.sort(random.integers(0, max(shape[0], 1), num_edges))
     other = random.integers(0, max(shape[1], 1), num_edges).astype(np.uint32)
@@ -107,12 +106,12 @@ def test_transpose(
     barrier, scratch = make_barrier(threads), make_transposing(threads, first, shape[1])
     other_first, other_neighbour = np.full(shape[1] + 1, 7, np.uint32), np.full(num_edges, 7, np.uint32)
     if shape[0] == 70_000 and threads == 1:
-        assert scratch.edges.dtype == dtype
+        assert scratch.words.dtype == dtype
     done = [False] * threads
 
     def share(thread: int) -> None:
-        done[thread] = transpose_together(
-            barrier, scratch, np.uint64(thread), first, other, other_first, other_neighbour
+        done[thread] = sort_by_key_together(
+            barrier, np.uint64(thread), scratch, other, first, other_first, other_neighbour, False
         )
 
     run_on_threads(share, threads, lambda: None)
@@ -180,10 +179,10 @@ def test_many_in_a_row(threads: int) -> None:
 def test_buckets_are_few_and_cover_all_keys() -> None:
     for num_keys in (0, 1, 2, 31, 32, 33, 10**5, 10**6, 2**31):
         for threads in (1, 16):
-            made = make_sorting(threads, 0, num_keys, np.uint32)
-            buckets, shift = made.counts.shape[1], int(made.shift[0])
+            made = make_sorting(threads, 0, num_keys)
+            buckets, shift = made.counts.shape[1], int(made.shift)
             assert max(0, num_keys - 1) >> shift == buckets - 1 < sort.MAX_BUCKETS
-    assert make_sorting(4, 10**6, 5000, np.uint32).counts.shape == (4, 5000)
+    assert make_sorting(4, 10**6, 5000).counts.shape == (4, 5000)
 
 
 # Every state of two threads
@@ -248,19 +247,19 @@ def sort_together(keys: list[int], num_keys: int, num_threads: int, times: int, 
     def member(thread: int) -> Thread:
         def run(shared: Sort) -> list[int]:
             barrier, sorting, keys, first, order = shared
-            total = np.uint64(0)
             for _ in range(times):
-                total = sort_by_key_together(barrier, sorting, np.uint64(thread), keys, first, order, False)
-            return [int(total), *read(order, int(total))]
+                sort_by_key_together(barrier, np.uint64(thread), sorting, keys, keys[:0], first, order, False)
+            total = int(first[num_keys])
+            return [total, *read(order, total)]
 
         return run
 
     def make_case() -> tuple[Sort, list[Thread]]:
-        sorting = make_sorting(num_threads, num_items, num_keys, np.uint32)
-        for scratch in sorting[:-1]:
+        sorting = make_sorting(num_threads, num_items, num_keys)
+        for scratch in (sorting.counts, sorting.place, sorting.bucket_first, sorting.words):
             scratch[...] = 0
         constant_keys = np.array(keys, np.uint32)
-        hold_constant((constant_keys, sorting.shift))
+        hold_constant((constant_keys, sorting.base))
         first, order = np.zeros(num_keys + 1, np.uint32), np.zeros(num_items, np.uint32)
         return Sort(impatient_barrier(num_threads), sorting, constant_keys, first, order), [
             member(thread) for thread in range(num_threads)
@@ -283,9 +282,6 @@ CASES: Cases = {
     ),
     "sort-3": lambda: sort_together([2, 0, 3, 2], num_keys=4, num_threads=3, times=1),
 }
-
-WAIT = "    if not wait(barrier, num_threads):\n        return ZERO\n"
-LAST_WAIT = "    wait(barrier, num_threads)\n    return total\n"
 
 MUTANTS: Mutants = {
     "scan: no barrier before the sums are read": (

@@ -1,10 +1,9 @@
 """Build the compressed sparse rows of an undirected graph by several threads.
 
-A counting sort in two steps, as in :mod:`preflow.parallel.transpose`. A *bucket* is a range of vertices.
-First, each thread counts and moves its share of the edges, from both ends, to buckets. Then one thread at a
-time takes a bucket and sorts it by vertex; it sorts each row and leaves out parallel edges. At last the rows
-of all buckets move together, unless no edge was left out. The two ends of an edge travel as one word, of 32
-bits if both fit.
+A counting sort in two steps, as in :mod:`preflow.parallel.sort`, whose buckets are ranges of vertices. First,
+each thread counts and moves its share of the edges, from both ends, to buckets. Then one thread at a time
+takes a bucket and sorts it by vertex; it sorts each row and leaves out parallel edges. At last the rows of
+all buckets move together, unless no edge was left out.
 
 Rows come out sorted, whatever the number of threads. Those of :func:`.undirected.neighbours_of` on one thread
 have the same neighbours in another order.
@@ -22,21 +21,13 @@ from ..kernels.atomics import fetch_add
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.barrier import break_barrier, make_barrier, wait
-from ..parallel.sort import find_places, shift_to_buckets
+from ..parallel.sort import Sorting, find_places, make_sorting, sort_bucket, touch
 from ..parallel.thread_pool import run_on_threads, share_of
 
-#: Vertices in a bucket, about: their counters fit a first-level cache, their edges a second-level one.
-BUCKET_VERTICES = 1 << 11
-#: Least number of buckets for each thread, if there are as many vertices, so that shares differ little.
-BUCKETS_EACH = 8
-#: Greatest number of buckets: a thread writes to all of them in turn.
-MAX_BUCKETS = 1024
 #: A row of up to this many neighbours is sorted by insertion, a longer one by its digits.
 SHORT_ROW = np.uint64(32)
 #: Bits of a digit, and the number of digits.
 DIGIT, DIGITS = np.uint64(8), 256
-#: Bytes of a page of memory.
-PAGE = np.uint64(4096)
 
 
 class Building(NamedTuple):
@@ -45,16 +36,11 @@ class Building(NamedTuple):
     #: uint32, shape (m,)
     tail: Indices
     head: Indices
-    #: shape (threads, buckets): how many ends of each bucket a thread has in its share, and where it puts the
-    #: next one
-    counts: NDArray[np.uint64]
-    place: NDArray[np.uint64]
-    bucket_first: NDArray[np.uint64]  #: shape (buckets + 1,): where the ends of each bucket begin
-    #: shape (2 m,): ends sorted by bucket: the low `shift` bits are the vertex within the bucket, the bits
-    #: above them its neighbour. Later scratch.
-    words: Indices
+    #: the scratch of a sort of the ends of edges: its words are (2 m,) ends with their vertex as key and its
+    #: neighbour as value, later scratch
+    sorting: Sorting
     #: uint32, shape (2 m,): the neighbours of each vertex, with gaps between buckets and without them.
-    #: `packed` may be `words`.
+    #: `packed` may be the words.
     neighbour: Indices
     packed: Indices
     #: shape (n + 1,): where the neighbours of each vertex begin in `packed`; before that, within its bucket
@@ -64,49 +50,36 @@ class Building(NamedTuple):
     digits: NDArray[np.uint64]  #: shape (threads, DIGITS): counters for the sort of a row
     #: shape (2,): the number of buckets that threads have taken, to sort and to pack
     taken: NDArray[np.int64]
-    shift: np.uint64  #: the bucket of a vertex is ``vertex >> shift``
     barrier: NDArray[np.int64]
 
 
 def make_building(num_threads: int, num_vertices: int, tail: Indices, head: Indices) -> Building:
     """Return the state before the first step."""
-    wanted = min(MAX_BUCKETS, max(num_vertices // BUCKET_VERTICES, BUCKETS_EACH * num_threads))
-    shift, buckets = shift_to_buckets(num_vertices, wanted)
     ends = 2 * len(tail)
-    narrow = num_vertices << shift <= 2**32
-    words: Indices = np.empty(ends, dtype=np.uint32 if narrow else np.uint64)
+    base = np.zeros(num_threads, dtype=np.uint64)
+    sorting = make_sorting(num_threads, ends, num_vertices, base=base, num_values=num_vertices)
     dtype: DTypeLike = np.uint32 if ends < 2**32 else np.uint64
     return Building(
         tail=tail,
         head=head,
-        counts=np.zeros((num_threads, buckets), dtype=np.uint64),
-        place=np.empty((num_threads, buckets), dtype=np.uint64),
-        bucket_first=np.empty(buckets + 1, dtype=np.uint64),
-        words=words,
+        sorting=sorting,
         neighbour=np.empty(ends, dtype=np.uint32),
-        packed=words if narrow else np.empty(ends, dtype=np.uint32),
+        packed=sorting.words if sorting.words.dtype == np.uint32 else np.empty(ends, dtype=np.uint32),
         first=np.empty(num_vertices + 1, dtype=dtype),
-        kept=np.zeros(buckets, dtype=np.uint64),
+        kept=np.zeros(len(sorting.bucket_first) - 1, dtype=np.uint64),
         digits=np.empty((num_threads, DIGITS), dtype=np.uint64),
         taken=np.zeros(2, dtype=np.int64),
-        shift=np.uint64(shift),
         barrier=make_barrier(num_threads),
     )
 
 
 @kernel
-def touch(array: Indices, thread: np.uint64, num_threads: np.uint64) -> None:
-    """Map the new pages of the thread's share, which otherwise several threads would map at once."""
-    k, end = share_of(np.uint64(len(array)), thread, num_threads)
-    while k < end:
-        array[k] = 0
-        k += PAGE // np.uint64(array.itemsize)
-
-
-@kernel
 def count_ends_by_bucket(building: Building, thread: np.uint64) -> None:
     """Count the ends of the edges in the thread's share by bucket; leave out loops."""
-    tail, head, counts, shift = building.tail, building.head, building.counts, building.shift
+    tail, head = building.tail, building.head
+    counts, shift = building.sorting.counts, building.sorting.shift
+    for b in range(counts.shape[1]):
+        counts[thread, b] = ZERO
     i, end = share_of(np.uint64(len(tail)), thread, np.uint64(counts.shape[0]))
     while i < end:
         u, v = np.uint64(tail[i]), np.uint64(head[i])
@@ -117,26 +90,26 @@ def count_ends_by_bucket(building: Building, thread: np.uint64) -> None:
 
 
 @kernel
-def move_end(building: Building, thread: np.uint64, u: np.uint64, v: np.uint64) -> None:
+def move_end(sorting: Sorting, thread: np.uint64, u: np.uint64, v: np.uint64) -> None:
     """Move the end u of an edge to its bucket, with its neighbour v."""
-    shift = building.shift
+    shift = sorting.shift
     bucket = u >> shift
-    place = building.place[thread, bucket]
-    building.place[thread, bucket] = place + ONE
-    building.words[place] = (v << shift) | (u & ((ONE << shift) - ONE))
+    place = sorting.place[thread, bucket]
+    sorting.place[thread, bucket] = place + ONE
+    sorting.words[place] = (v << shift) | (u & ((ONE << shift) - ONE))
 
 
 @kernel
 def move_ends(building: Building, thread: np.uint64) -> None:
     """Move both ends of the edges in the thread's share to their buckets."""
-    tail, head = building.tail, building.head
-    i, end = share_of(np.uint64(len(tail)), thread, np.uint64(building.counts.shape[0]))
+    tail, head, sorting = building.tail, building.head, building.sorting
+    i, end = share_of(np.uint64(len(tail)), thread, np.uint64(sorting.counts.shape[0]))
     while i < end:
         u, v = np.uint64(tail[i]), np.uint64(head[i])
         i += ONE
         if u != v:
-            move_end(building, thread, u, v)
-            move_end(building, thread, v, u)
+            move_end(sorting, thread, u, v)
+            move_end(sorting, thread, v, u)
 
 
 @kernel
@@ -156,7 +129,7 @@ def sort_short_row(row: Indices, begin: np.uint64, end: np.uint64) -> None:
 @kernel
 def sort_long_row(building: Building, thread: np.uint64, begin: np.uint64, end: np.uint64) -> None:
     """Sort ``neighbour[begin .. end - 1]`` by digits, the lowest one first; `words` is scratch."""
-    neighbour, words, digits = building.neighbour, building.words, building.digits
+    neighbour, words, digits = building.neighbour, building.sorting.words, building.digits
     last_vertex = np.uint64(len(building.first)) - ONE
     shift = ZERO
     while last_vertex >> shift > ZERO:
@@ -184,42 +157,17 @@ def sort_long_row(building: Building, thread: np.uint64, begin: np.uint64, end: 
 
 
 @kernel
-def sort_bucket(building: Building, thread: np.uint64, bucket: np.uint64) -> None:
+def build_bucket(building: Building, thread: np.uint64, bucket: np.uint64) -> None:
     """Sort the ends of a bucket by vertex and neighbour, and leave out parallel edges."""
-    first, neighbour, words, shift = building.first, building.neighbour, building.words, building.shift
-    within = (ONE << shift) - ONE
-    begin, end = building.bucket_first[bucket], building.bucket_first[bucket + ONE]
-    low = bucket << shift
-    high = min((bucket + ONE) << shift, np.uint64(len(first)) - ONE)
-    # Count the neighbours of each vertex, then move them.
-    v = low
-    while v < high:
-        first[v] = 0
-        v += ONE
-    k = begin
-    while k < end:
-        v = low + (np.uint64(words[k]) & within)
-        first[v] = np.uint64(first[v]) + ONE
-        k += ONE
-    position = begin
-    v = low
-    while v < high:
-        position += np.uint64(first[v])
-        first[v] = position - np.uint64(first[v])
-        v += ONE
-    k = begin
-    while k < end:
-        word = np.uint64(words[k])
-        v = low + (word & within)
-        position = np.uint64(first[v])
-        neighbour[position] = word >> shift
-        first[v] = position + ONE
-        k += ONE
-    # Now first[v] says where the row of v ends.
+    first, neighbour, sorting = building.first, building.neighbour, building.sorting
+    begin, end = sorting.bucket_first[bucket], sorting.bucket_first[bucket + ONE]
+    low = bucket << sorting.shift
+    high = min((bucket + ONE) << sorting.shift, np.uint64(len(first)) - ONE)
+    sort_bucket(sorting, bucket, first, neighbour, False)
     kept, row = begin, begin
     v = low
     while v < high:
-        row_end = np.uint64(first[v])
+        row_end = np.uint64(first[v + ONE]) if v + ONE < high else end
         first[v] = kept - begin
         if row_end - row <= SHORT_ROW:
             sort_short_row(neighbour, row, row_end)
@@ -238,14 +186,14 @@ def sort_bucket(building: Building, thread: np.uint64, bucket: np.uint64) -> Non
 @kernel
 def pack_bucket(building: Building, bucket: np.uint64, offset: np.uint64, copies: bool) -> None:
     """Let `first` of a bucket's vertices begin at `offset`, and copy their neighbours there."""
-    first = building.first
-    v = bucket << building.shift
-    high = min((bucket + ONE) << building.shift, np.uint64(len(first)) - ONE)
+    first, bucket_first, shift = building.first, building.sorting.bucket_first, building.sorting.shift
+    v = bucket << shift
+    high = min((bucket + ONE) << shift, np.uint64(len(first)) - ONE)
     while v < high:
         first[v] = np.uint64(first[v]) + offset
         v += ONE
     if copies:
-        begin, k = building.bucket_first[bucket], ZERO
+        begin, k = bucket_first[bucket], ZERO
         while k < building.kept[bucket]:
             building.packed[offset + k] = building.neighbour[begin + k]
             k += ONE
@@ -254,27 +202,27 @@ def pack_bucket(building: Building, bucket: np.uint64, offset: np.uint64, copies
 @kernel
 def build_share(building: Building, thread: np.uint64) -> None:
     """Build the rows, one thread's share."""
-    barrier = building.barrier
-    num_threads, buckets = np.uint64(building.counts.shape[0]), np.uint64(building.counts.shape[1])
-    touch(building.words, thread, num_threads)
+    barrier, sorting = building.barrier, building.sorting
+    num_threads, buckets = np.uint64(sorting.counts.shape[0]), np.uint64(sorting.counts.shape[1])
+    touch(sorting.words, thread, num_threads)
     touch(building.neighbour, thread, num_threads)
     count_ends_by_bucket(building, thread)
     if not wait(barrier, num_threads):
         return
-    find_places(building, thread)
+    find_places(sorting, thread)
     move_ends(building, thread)
     if not wait(barrier, num_threads):
         return
     bucket = np.uint64(fetch_add(building.taken, 0, 1))
     while bucket < buckets:
-        sort_bucket(building, thread, bucket)
+        build_bucket(building, thread, bucket)
         bucket = np.uint64(fetch_add(building.taken, 0, 1))
     if not wait(barrier, num_threads):
         return
     total = ZERO
     for b in range(buckets):
         total += building.kept[b]
-    copies = total < building.bucket_first[buckets]
+    copies = total < building.sorting.bucket_first[buckets]
     bucket, offset = np.uint64(fetch_add(building.taken, 1, 1)), ZERO
     for b in range(buckets):
         if b == bucket:
@@ -296,5 +244,5 @@ def build_neighbours(
 
     run_on_threads(share, threads, lambda: break_barrier(building.barrier))
     total = int(building.first[-1])
-    packed = building.packed if total < building.bucket_first[-1] else building.neighbour
+    packed = building.packed if total < building.sorting.bucket_first[-1] else building.neighbour
     return building.first, packed[:total]

@@ -138,7 +138,10 @@ def build_residual(
     if threads == 1:
         built = _build_pairs(arcs, num_inner, width, check_wanted)
     else:
-        built = _build_together(arcs, num_inner, threads, check_wanted)
+        from ..parallel.csr_build import build_pairs  # 10 ms to import
+
+        pairs, distinct = build_pairs(arcs, num_inner, threads, check_wanted)
+        built = _Built(pairs, np.empty(0, dtype=np.uint8), distinct)
     check_wanted()
     residual, shared = _residual_capacities(arcs, built, width, threads)
     check_wanted()
@@ -157,15 +160,6 @@ def _largest(arcs: csr_build.InputArcs, threads: int) -> int:
         threads,
     )
     return max(largest)
-
-
-def _build_together(
-    arcs: csr_build.InputArcs, num_inner: int, threads: int, check_wanted: Callable[[], None]
-) -> _Built:
-    from .parallel_build import build_pairs
-
-    pairs, distinct = build_pairs(arcs, num_inner, threads, check_wanted)
-    return _Built(pairs, np.empty(0, dtype=np.uint8), distinct)
 
 
 class _Terminals(NamedTuple):

@@ -49,8 +49,8 @@ from ...kernels.kernel import kernel
 from ...parallel.barrier import wait
 from ...parallel.delays import delay
 from ...parallel.rounds import Round, Rounds, append_item, end_round, start_round
+from ...parallel.sort import Sorting, make_transposing, sort_by_key_together
 from ...parallel.thread_pool import share_of
-from ...parallel.transpose import Transposing, make_transposing, transpose_together
 from ...stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from ..match_arrays import NONE, Matching
 from ..packed_columns import HALF, NOBODY, Packed, dead_label
@@ -93,7 +93,7 @@ class LastRows(NamedTuple):
 
     columns: Adjacency  #: the rows of every column, or room for them
     transposes: bool  #: whether the searches have to fill `columns` first
-    transposing: Transposing  #: scratch memory for that
+    transposing: Sorting  #: scratch memory for that
     #: `column_trees` has no words: its words are those of the packed columns
     row_trees: Trees
     column_trees: Trees
@@ -448,14 +448,15 @@ def match_from_both_sides(
     # Close all rows, transpose the graph, and turn labels into stamps.
     close_rows(packed, row_trees, rounds, thread, base, row_size)
     if search.transposes:
-        go_on = transpose_together(
+        go_on = sort_by_key_together(
             rounds.barrier,
-            search.transposing,
             thread,
-            rows.first,
+            search.transposing,
             rows.neighbour,
+            rows.first,
             columns.first,
             columns.neighbour,
+            False,
         )
     else:
         go_on = wait(rounds.barrier, rounds.num_threads)
