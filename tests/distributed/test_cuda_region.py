@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 import preflow
 from preflow.cuda import runtime
 from preflow.distributed.cuda_region import CudaRegion
-from preflow.distributed.exchange import Order, Report, checksum, stored
+from preflow.distributed.exchange import Order, Report, Worker, checksum, stored
 from preflow.distributed.grid_source import GridSource, GridTask, grid_tasks
 from preflow.distributed.memory import MemoryExchange
 from preflow.distributed.partition import divide
-from preflow.distributed.result import sink_side_of
 from preflow.distributed.sweeps import Progress, continue_sweeps, run_sweeps
 from preflow.errors import DeviceMemoryError, UnsuitableMethodError, VerificationError
 from preflow.gridcut.cuda_tiled import launches
@@ -58,7 +57,7 @@ def random_source(
 def labels_of(source: GridSource, regions: int, exchange: MemoryExchange) -> NDArray[np.bool_]:
     labels = np.zeros(source.shape, dtype=bool)
     boxes = divide(source.shape, regions).boxes()
-    for box, side in zip(boxes, exchange.collect(sink_side_of), strict=True):
+    for box, side in zip(boxes, exchange.collect(Worker.sink_side), strict=True):
         labels[box] = ~side
     return labels
 

@@ -17,7 +17,6 @@ from preflow.distributed.grid_region import GridRegion
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.memory import MemoryExchange
 from preflow.distributed.partition import divide
-from preflow.distributed.result import sink_side_of
 from preflow.distributed.sweeps import Progress, relabel, run_sweeps
 from preflow.errors import VerificationError
 from preflow.solving.run import Control
@@ -96,7 +95,7 @@ def check(
     tasks = [replace(task, on_gpu=on_gpu) for task in tasks]
     progress = run_sweeps(exchange, tasks, Control(), check_bounds(int(expected.value)))
     assert progress.lower == progress.upper == expected.value
-    for box, side in zip(boxes.boxes(), exchange.collect(sink_side_of), strict=True):
+    for box, side in zip(boxes.boxes(), exchange.collect(Worker.sink_side), strict=True):
         assert np.array_equal(expected.labels[box], ~side)
     assert proved(exchange) == expected.value
     exchange.close()

@@ -35,7 +35,6 @@ from preflow.distributed.exchange import Order, Report, Worker
 from preflow.distributed.files import read_manifest, replace_manifest
 from preflow.distributed.grid_source import GridSource, GridTask, grid_tasks
 from preflow.distributed.partition import divide
-from preflow.distributed.result import sink_side_of
 from preflow.distributed.sweeps import Progress, run_sweeps
 from preflow.errors import (
     InvalidInputError,
@@ -423,13 +422,13 @@ def test_a_stopped_solve_stores_its_states(ray_cluster: None, is_stored: bool) -
 
     run_sweeps(exchange, tasks_of(GRID, 4), control, report)
     if is_stored:
-        assert len(list(exchange.collect(sink_side_of))) == 4
+        assert len(list(exchange.collect(Worker.sink_side))) == 4
     ray.kill(exchange.actors[0])
     if is_stored:
-        assert len(list(exchange.collect(sink_side_of))) == 4
+        assert len(list(exchange.collect(Worker.sink_side))) == 4
     else:
         with pytest.raises(WorkerDiedError, match="its last states are lost"):
-            list(exchange.collect(sink_side_of))
+            list(exchange.collect(Worker.sink_side))
     exchange._end()
 
 

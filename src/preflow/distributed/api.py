@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeGuard
 
@@ -26,14 +27,14 @@ from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed, what_is_compiled
 from ..stats import SolveStats
-from .exchange import CutShare, Exchange
+from .exchange import CutShare, Exchange, RegionTask, Worker
 from .files import FileExchange, folder_of, storing
 from .grid_source import GridSource, Rounding, Survey, choose_rounding, grid_tasks, survey
 from .memory import MemoryExchange
 from .on_gpus import GpuExchange, divide_in_layers
 from .on_ray import RayExchange
 from .partition import MOST_COUNTED, Boxes, divide, fair_counts, possible_counts
-from .result import ProvedPart, RegionCutResult, Turn, Unit, capacity_of_cut, proofs_of, sink_side_of
+from .result import RegionCutResult, Turn, Unit, capacity_of_cut, proved_value
 from .sweeps import Progress, run_sweeps
 
 METHOD = "region-discharge"
@@ -186,19 +187,14 @@ def grid_cut(
         boxes = divide(source.shape, regions, source.periodic)
 
     def make_exchange(source: GridSource, attempt: int) -> Exchange:
-        if isinstance(exchange, RayExchange):
-            exchange.attempt = attempt
-        if not isinstance(exchange, str):
-            return exchange
-        place = folder_of(folder, attempt)
-        if exchange == "files":
-            cuts = [cut.tolist() for cut in boxes.cuts]
-            return FileExchange(place, [*source.fingerprint, cuts], min(workers, TOGETHER), workers)
-        return MemoryExchange(workers)
+        def problem() -> object:
+            return [*source.fingerprint, [cut.tolist() for cut in boxes.cuts]]
+
+        return exchange_for(exchange, folder, attempt, problem, workers, workers)
 
     if not source.size:
         exchange = MemoryExchange(1)
-    solve = _Solve(source, boxes, make_exchange, out, workers)
+    solve = _Solve(workers, source, boxes, make_exchange, out)
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
 
 
@@ -234,6 +230,27 @@ def check_host(
         raise InvalidInputError('folder belongs to exchange="files" and "ray"')
     if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory <= 0):
         raise InvalidInputError(f"memory must be a positive number of bytes, got {memory!r}")
+
+
+def exchange_for(
+    exchange: str | Exchange,
+    folder: str | os.PathLike[str] | None,
+    attempt: int,
+    problem: Callable[[], object],
+    workers: int,
+    threads: int,
+) -> Exchange:
+    """Return the exchange of the `attempt`-th solve of a call, of up to `workers` threads.
+
+    Regions on files know the problem by what `problem` returns, and use `threads` threads for a new region.
+    """
+    if isinstance(exchange, RayExchange):
+        exchange.attempt = attempt
+    if not isinstance(exchange, str):
+        return exchange
+    if exchange == "files":
+        return FileExchange(folder_of(folder, attempt), problem(), min(workers, TOGETHER), threads)
+    return MemoryExchange(workers)
 
 
 def on_gpu(exchange: str | Exchange) -> TypeGuard[GpuExchange | RayExchange]:
@@ -335,8 +352,7 @@ def check_resumed(exchange: Exchange, bound: int) -> None:
     if place is None:
         return
     try:
-        proofs = list(exchange.collect(proofs_of))
-        proved = sum(exchange.collect(ProvedPart(proofs, True)))
+        proved = proved_value(exchange, optimal=True)
         if proved != bound:
             raise VerificationError(f"the flow proves {proved}, not {bound}")
     except VerificationError as error:
@@ -377,6 +393,44 @@ class SweepControl(Control):
 
 
 @dataclass
+class SolveByRegions:
+    """One call of a function that solves by regions, perhaps several times."""
+
+    threads: int
+    control: SweepControl = field(default_factory=SweepControl, kw_only=True)
+    seconds: dict[str, float] = field(default_factory=dict, kw_only=True)
+    sweeps: int = field(default=0, kw_only=True)
+    attempts: int = field(default=0, kw_only=True)
+
+    @contextmanager
+    def swept(self, exchange: Exchange, tasks: Sequence[RegionTask]) -> Iterator[Progress]:
+        """Sweep until the cut is minimum, or the solve is stopped; in the context regions can be asked."""
+        self.attempts += 1
+        try:
+            with timed(self.seconds, "solve"):
+                progress = run_sweeps(exchange, tasks, self.control, self.control.latest.append)
+            self.control.check_wanted()
+            if not progress.ready:
+                check_resumed(exchange, progress.lower)
+            with timed(self.seconds, "recover"):
+                yield progress
+        finally:
+            exchange.close()
+        self.sweeps += progress.sweeps
+
+    def stats(self, regions: object, device: str = "cpu") -> SolveStats:
+        """Return the times, and how the problem was divided."""
+        return SolveStats(
+            METHOD,
+            f"{regions} regions, {self.sweeps} sweeps",
+            device,
+            self.threads,
+            global_relabels=self.sweeps,
+            seconds=dict(self.seconds),
+        )
+
+
+@dataclass
 class _Found:
     """The outcome of one solve: an :class:`preflow.graph.scaling.Outcome`."""
 
@@ -406,18 +460,13 @@ class _Found:
 
 
 @dataclass
-class _Solve:
+class _Solve(SolveByRegions):
     """One call of grid_cut."""
 
     source: GridSource
     boxes: Boxes
     make_exchange: Callable[[GridSource, int], Exchange]
     out: AnyArray
-    threads: int
-    control: SweepControl = field(default_factory=SweepControl)
-    seconds: dict[str, float] = field(default_factory=dict)
-    sweeps: int = 0
-    attempts: int = 0
     on_gpu: bool = False
 
     def run(self) -> RegionCutResult:
@@ -453,15 +502,15 @@ class _Solve:
             status,
             solved.lower if gap is None else solved.upper,
             solved.upper,
-            self.stats(),
-            labels,
-            self.source.shape,
+            self.stats(" x ".join(map(str, self.boxes.counts)), "cuda" if self.on_gpu else "cpu"),
             len(self.boxes.boxes()),
             self.sweeps,
             solved.upper - solved.lower if gap is None else gap,
-            self.boxes.boxes(),
             solved.turn,
             solved.unit,
+            labels,
+            self.source.shape,
+            self.boxes.boxes(),
         )
 
     def solve(self, rule: Rule, found: Survey | None) -> _Found:
@@ -478,28 +527,17 @@ class _Solve:
         exchange = self.make_exchange(source, self.attempts)
         tasks = grid_tasks(source, self.boxes)
         turn = Turn(exchange, tasks)
-        self.attempts += 1
-        try:
-            with timed(self.seconds, "solve"):
-                progress = run_sweeps(exchange, tasks, self.control, self.control.latest.append)
-            self.control.check_wanted()
+        with self.swept(exchange, tasks) as progress:
             finished = not progress.ready
-            if finished:
-                check_resumed(exchange, progress.lower)
-            with timed(self.seconds, "recover"):
-                lower = unit.in_caller_unit(progress.lower)
-                exact = finished and unit.exponent is None
-                cut = CutShare(lower) if exact else capacity_of_cut(exchange)
-        finally:
-            exchange.close()
-        self.sweeps += progress.sweeps
+            exact = finished and unit.exponent is None
+            cut = CutShare(unit.in_caller_unit(progress.lower)) if exact else capacity_of_cut(exchange)
         self.on_gpu = on_gpu(exchange)
         return _Found(exchange, turn, progress, unit, finished, limit, cut)
 
     def labels(self, exchange: Exchange) -> AnyArray:
         """Write the labels of each region to the output."""
         out = np.empty(self.source.shape, dtype=bool) if self.out is None else self.out
-        for box, side in zip(self.boxes.boxes(), exchange.collect(sink_side_of), strict=True):
+        for box, side in zip(self.boxes.boxes(), exchange.collect(Worker.sink_side), strict=True):
             self.control.check_wanted()
             if isinstance(out, np.ndarray) and out.dtype == np.bool_:
                 np.logical_not(side, out=out[box])
@@ -509,15 +547,3 @@ class _Solve:
         if self.out is None:
             out.flags.writeable = False
         return out
-
-    def stats(self) -> SolveStats:
-        """Return the times, and how the grid was divided."""
-        counts = " x ".join(map(str, self.boxes.counts))
-        return SolveStats(
-            METHOD,
-            f"{counts} regions, {self.sweeps} sweeps",
-            "cuda" if self.on_gpu else "cpu",
-            self.threads,
-            global_relabels=self.sweeps,
-            seconds=dict(self.seconds),
-        )

@@ -27,6 +27,7 @@ that has not discharged since sends :meth:`Worker.idle_message`.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -346,32 +347,16 @@ class Exchange(Protocol):
         """Release all that the host has; after Ctrl-C, too."""
 
 
-def flows_of(worker: Worker) -> dict[int, NDArray[np.int64]]:
-    """Return the net flow of a region over its border arcs, for each of its neighbours."""
-    return worker.flows()
-
-
-class FlowCheck:
-    """Ask a worker whether its state is a flow; `flows` has those of all regions over their borders."""
-
-    def __init__(self, flows: Sequence[Mapping[int, NDArray[np.int64]]]) -> None:
-        self.flows = flows
-
-    def __call__(self, worker: Worker) -> None:
-        """Check the worker's region."""
-        worker.check_flow({other: self.flows[other][worker.number] for other in worker.border.neighbours})
-
-
 def check_flows(exchange: Exchange, control: Control) -> None:
     """Prove that the states of all regions are a flow together; a checkpoint may come from anybody.
 
     VerificationError: they are not.
     """
     flows = []
-    for found in exchange.collect(flows_of):
+    for found in exchange.collect(Worker.flows):
         control.check_wanted()
         flows.append(found)
-    for _ in exchange.collect(FlowCheck(flows)):
+    for _ in exchange.collect(partial(Worker.check_flow, flows=flows)):
         control.check_wanted()
 
 
@@ -562,6 +547,10 @@ class Worker:
         self._residual = residual
         self._links.clear()
 
+    def sink_side(self) -> NDArray[np.bool_]:
+        """Return the vertices of the region on the sink's side."""
+        return self.region.sink_side()
+
     def proofs(self) -> dict[int, Proof]:
         """Return what each neighbour needs to verify the cut."""
         flow = self.region.border.capacity - self._residual
@@ -573,34 +562,34 @@ class Worker:
         flow = self.region.border.capacity.astype(np.int64) - self._residual
         return {neighbour: flow[part] for neighbour, part in self._parts()}
 
-    def check_flow(self, flows: Mapping[int, NDArray[np.int64]]) -> None:
+    def check_flow(self, flows: Sequence[Mapping[int, NDArray[np.int64]]]) -> None:
         """Prove that a state, which may come from anywhere, is a flow with the value that it says.
 
-        Labels need not be right: the cut is proved once the solve is at its end. VerificationError: it is
-        not.
+        `flows` has those of all regions. Labels need not be right: the cut is proved once the solve is at its
+        end. VerificationError: it is not.
         """
         for labels in (self._label, self._ghost_label):
             if (labels < 0).any() or (labels > INFINITE).any():
                 raise VerificationError("a label at the border is out of range")
         if (self._gain < 0).any() or (self._residual < 0).any() or self._waiting < 0:
             raise VerificationError("an amount at the border is negative")
-        theirs = [flows[neighbour] for neighbour in self.border.neighbours]
+        theirs = [flows[neighbour][self.number] for neighbour in self.border.neighbours]
         together = np.concatenate([np.zeros(0, dtype=np.int64), *theirs])
         bound = self.region.check_flow(together, self._residual, self._gain)
         if bound != self._bound:
             raise VerificationError(f"the flow proves {bound} in a region, not {self._bound}")
         self._changed |= not self._complete  # what the ghosts' labels were is not known
 
-    def verify(self, proofs: Mapping[int, Proof], optimal: bool) -> int:
-        """Verify the region's part: see :meth:`Region.verify`; `proofs` has the claims of its neighbours."""
+    def verify(self, proofs: Sequence[Mapping[int, Proof]], optimal: bool) -> int:
+        """Verify the region's part: see :meth:`Region.verify`; `proofs` has the claims of all regions."""
         return self.region.verify(self._together(proofs), self._gain, optimal)
 
-    def capacity(self, proofs: Mapping[int, Proof]) -> CutShare:
+    def capacity(self, proofs: Sequence[Mapping[int, Proof]]) -> CutShare:
         """Return the region's share of the capacity of the cut, as the caller gave capacities."""
         return self.region.capacity(self._together(proofs))
 
-    def _together(self, proofs: Mapping[int, Proof]) -> Proof:
-        theirs = [proofs[neighbour] for neighbour in self.border.neighbours]
+    def _together(self, proofs: Sequence[Mapping[int, Proof]]) -> Proof:
+        theirs = [proofs[neighbour][self.number] for neighbour in self.border.neighbours]
         flow = np.concatenate([each.flow for each in theirs] or [np.zeros(0, dtype=np.int64)])
         side = np.concatenate([each.sink_side for each in theirs] or [np.zeros(0, dtype=np.bool_)])
         return Proof(flow, side)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -23,16 +23,12 @@ from ..progress import Reporter
 from ..solving.dispatch import most_threads
 from ..solving.run import check_time_limit, run_interruptibly
 from ..solving.timing import timed
-from ..stats import SolveStats
-from .api import METHOD, NETWORK_EXCHANGES, TOGETHER, SweepControl, check_host, check_resumed, status_of
+from .api import NETWORK_EXCHANGES, SolveByRegions, check_host, exchange_for, status_of
 from .checksum import checksum_of
-from .exchange import Exchange
-from .files import FileExchange, folder_of
-from .memory import MemoryExchange
+from .exchange import Exchange, Worker
 from .network_region import network_tasks
 from .on_ray import RayExchange
-from .result import RegionMinCutResult, Turn, Unit, capacity_of_cut, sink_side_of
-from .sweeps import run_sweeps
+from .result import RegionMinCutResult, Turn, Unit, capacity_of_cut
 
 
 def min_cut(
@@ -108,19 +104,11 @@ def min_cut(
             )
 
     def make_exchange(checksum: int, attempt: int) -> Exchange:
-        if isinstance(exchange, RayExchange):
-            exchange.attempt = attempt
-        if not isinstance(exchange, str):
-            return exchange
-        place = folder_of(folder, attempt)
-        if exchange == "files":
-            return FileExchange(
-                place, ["network", flow_network.num_vertices, checksum], min(workers, TOGETHER)
-            )
-        return MemoryExchange(workers)
+        problem = ["network", flow_network.num_vertices, checksum]
+        return exchange_for(exchange, folder, attempt, lambda: problem, workers, 1)
 
     workers = most_threads(threads)
-    solve = _Solve(flow_network, (sources, sinks), given, make_exchange, workers, seconds)
+    solve = _Solve(workers, flow_network, (sources, sinks), given, make_exchange, seconds=seconds)
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
 
 
@@ -158,18 +146,13 @@ class _Found:
 
 
 @dataclass
-class _Solve:
+class _Solve(SolveByRegions):
     """One call of min_cut."""
 
     network: FlowNetwork
     terminals: tuple[NDArray[np.int64], NDArray[np.int64]]
     partition: NDArray[np.int64]
     make_exchange: Callable[[int, int], Exchange]
-    threads: int
-    seconds: dict[str, float]
-    control: SweepControl = field(default_factory=SweepControl)
-    sweeps: int = 0
-    attempts: int = 0
 
     def run(self) -> RegionMinCutResult:
         """Solve until the gap is small enough and wrap the result."""
@@ -182,26 +165,19 @@ class _Solve:
         if solved.scale_exponent is not None:
             gap = proved_gap(upper, solved.lower, upper)
         status = status_of(solved.finished, solved.scale_exponent is None or gap <= accepted * upper)
-        stats = SolveStats(
-            METHOD,
-            f"{len(solved.vertices)} regions, {self.sweeps} sweeps",
-            threads=self.threads,
-            global_relabels=self.sweeps,
-            seconds=dict(self.seconds),
-        )
         solved.sink_side.flags.writeable = False
         return RegionMinCutResult(
             status,
             solved.lower,
             solved.lower if status == "optimal" else upper,
-            stats,
-            solved.sink_side,
+            self.stats(len(solved.vertices)),
             len(solved.vertices),
             self.sweeps,
             gap,
-            solved.vertices,
             solved.turn,
             solved.unit,
+            solved.sink_side,
+            solved.vertices,
             self.network,
             self.terminals,
         )
@@ -226,33 +202,23 @@ class _Solve:
             checksum = checksum_of((*residual.arrays, region))
         host = self.make_exchange(checksum, self.attempts)
         turn = Turn(host, tasks)
-        self.attempts += 1
         unit = Unit(residual.solved.scale_exponent, residual.in_input_units(residual.constant_flow))
         side = np.zeros(residual.num_vertices, dtype=bool)
-        try:
-            with timed(self.seconds, "solve"):
-                done = run_sweeps(host, tasks, self.control, self.control.latest.append)
-            self.control.check_wanted()
-            if not done.ready:
-                check_resumed(host, done.lower)
-            with timed(self.seconds, "recover"):
-                for task, part in zip(tasks, host.collect(sink_side_of), strict=True):
-                    side[region == task.number] = part
-                position = np.zeros(residual.num_vertices, dtype=np.int64)
-                position[inner[inside]] = np.flatnonzero(inside)
-                found = _Found(
-                    self.network,
-                    residual,
-                    host,
-                    turn,
-                    unit,
-                    not done.ready,
-                    unit.in_caller_unit(done.lower),
-                    np.append(side, [False, True])[inner],
-                    [position[region == task.number] for task in tasks],
-                )
-                _ = found.upper  # the exchange may not be asked after it is closed
-        finally:
-            host.close()
-        self.sweeps += done.sweeps
+        with self.swept(host, tasks) as done:
+            for task, part in zip(tasks, host.collect(Worker.sink_side), strict=True):
+                side[region == task.number] = part
+            position = np.zeros(residual.num_vertices, dtype=np.int64)
+            position[inner[inside]] = np.flatnonzero(inside)
+            found = _Found(
+                self.network,
+                residual,
+                host,
+                turn,
+                unit,
+                not done.ready,
+                unit.in_caller_unit(done.lower),
+                np.append(side, [False, True])[inner],
+                [position[region == task.number] for task in tasks],
+            )
+            _ = found.upper  # the exchange may not be asked after it is closed
         return found

@@ -38,17 +38,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Array
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import DeviceMemoryError, InvalidInputError, UnsuitableMethodError
@@ -60,20 +58,12 @@ from ..gridcut.cuda_tiled.parts import AFTER, BEFORE, MARGIN_OF_IMAGE, MARGIN_OF
 from ..gridcut.cuda_tiled.tiling import Tiling, tiling_for
 from ..solving.run import Control
 from .exchange import (
-    Amounts,
     Answer,
-    Border,
-    CutShare,
-    Discharged,
-    Labels,
     Order,
-    Proof,
     RegionTask,
     Report,
-    State,
     Worker,
 )
-from .grid_region import GridRegion
 from .grid_source import GridTask
 from .partition import Boxes
 
@@ -375,12 +365,11 @@ class GpuExchange:
 
     def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
         """Yield an answer for each region; its arrays are copied to the host if the answer needs them."""
-        workers = [PartWorker(task, part) for task, part in zip(self._tasks, self._parts, strict=True)]
         if len(self._devices) <= 1:
-            yield from map(ask, workers)
+            yield from map(partial(_answer, ask), self._tasks, self._parts)
             return
         with ThreadPoolExecutor(len(self._devices), "preflow-gpu") as pool:
-            yield from pool.map(ask, workers)
+            yield from pool.map(partial(_answer, ask), self._tasks, self._parts)
 
     def close(self) -> None:
         """End the threads; the regions stay on the GPUs, because a proof later needs them."""
@@ -423,92 +412,13 @@ def place_of(task: GridTask, tiling: Tiling, has: tuple[bool, bool]) -> Place:
     return Place(first, tiling.layers - end, has, (layer - first) % 2)
 
 
-class PartRegion:
-    """A region on a GPU as one on the host, to which it is copied when a proof needs it."""
-
-    def __init__(self, task: GridTask, part: Part) -> None:
-        self._task, self._part = task, part
-
-    @cached_property
-    def on_host(self) -> GridRegion:
-        """The region with the flow and the sink's side that the GPU has."""
-        region = self._task.build()
-        with self._part.device.current():
-            region.take_flow(*self._part.flow(), self._part.sink_side())
-        return region
-
-    @property
-    def border(self) -> Border:
-        """Its border arcs."""
-        return self.on_host.border
-
-    def sink_side(self) -> NDArray[np.bool_]:
-        """Return which pixels are on the sink's side: see :class:`preflow.distributed.exchange.Region`."""
-        with self._part.device.current():
-            side: NDArray[np.bool_] = self._part.sink_side()
-        return side
-
-    def border_sides(self) -> NDArray[np.bool_]:
-        """Return for each border arc whether its own end is on the sink's side."""
-        return self.on_host.border_sides()
-
-    def capacity(self, theirs: Proof) -> CutShare:
-        """Return the region's share of the capacity of the cut."""
-        return self.on_host.capacity(theirs)
-
-    def check_flow(self, theirs: Amounts, own: Amounts, gain: Amounts) -> int:
-        """Prove that the region has a flow."""
-        return self.on_host.check_flow(theirs, own, gain)
-
-    def verify(self, theirs: Proof, gain: Amounts, optimal: bool) -> int:
-        """Prove the region's part of the flow and of the cut."""
-        return self.on_host.verify(theirs, gain, optimal)
-
-    def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
-        """Augment on the host."""
-        return self.on_host.discharge(gain, label, limit, control)
-
-    def send_again(self, flow: Amounts, threads: int) -> None:
-        """Send flow on the host."""
-        self.on_host.send_again(flow, threads)
-
-    def state(self) -> State:
-        """Return the arrays of the host."""
-        return self.on_host.state()
-
-    def restore(self, state: Mapping[str, Array]) -> None:
-        """Continue from arrays of the host."""
-        self.on_host.restore(state)
-
-    def unload(self) -> None:
-        """Forget the arrays of the host."""
-        self.__dict__.pop("on_host", None)
-
-
-class PartWorker(Worker):
-    """Answers for a region on a GPU; its border is read when a proof needs it."""
-
-    def __init__(self, task: GridTask, part: Part) -> None:
-        self.number = task.number
-        self.region = self._on_gpu = PartRegion(task, part)
-
-    def proofs(self) -> dict[int, Proof]:
-        """Return what each neighbour needs to verify the cut."""
-        return self._on_host().proofs()
-
-    def state(self) -> dict[str, Array]:
-        """Return the arrays of the border."""
-        return self._on_host().state()
-
-    def verify(self, proofs: Mapping[int, Proof], optimal: bool) -> int:
-        """Verify the region's part."""
-        return self._on_host().verify(proofs, optimal)
-
-    def capacity(self, proofs: Mapping[int, Proof]) -> CutShare:
-        """Return the region's share of the capacity of the cut, as the caller gave capacities."""
-        return self._on_host().capacity(proofs)
-
-    def _on_host(self) -> Worker:
-        worker = Worker(self.number, self._on_gpu.on_host)
-        worker.take_flow(self._on_gpu.on_host.residual_of_border())
-        return worker
+def _answer(ask: Callable[[Worker], Answer], task: GridTask, part: Part) -> Answer:
+    """Return the answer for a region on a GPU, which is copied to the host if its cut is not enough."""
+    with part.device.current():
+        if ask is Worker.sink_side:
+            return part.sink_side()  # type: ignore[return-value]
+        region = task.build()
+        region.take_flow(*part.flow(), part.sink_side())
+    worker = Worker(task.number, region)
+    worker.take_flow(region.residual_of_border())
+    return ask(worker)

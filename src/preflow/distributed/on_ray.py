@@ -76,7 +76,6 @@ from .exchange import (
 )
 from .files import folder_of
 from .grid_source import GridTask
-from .result import sink_side_of
 from .sweeps import continue_sweeps, relabel
 
 try:
@@ -456,7 +455,7 @@ class RayExchange:
 
     def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
         """Yield what a function returns for the worker of each region, in order."""
-        if ask is not sink_side_of or self._control.stopped:
+        if ask is not Worker.sink_side or self._control.stopped:
             self._store_in_the_end()
         question = ray.put(ask)
         left = [(home, number) for home, numbers in enumerate(self._of_actor) for number in numbers]

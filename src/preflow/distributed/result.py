@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
@@ -19,7 +20,7 @@ from ..graph.neighbourhood import Box
 from ..graph.network import FlowNetwork
 from ..graph.scaling import sum_slack, total_of
 from ..solving.result import BoundedResult
-from .exchange import CutShare, Exchange, Proof, RegionTask, Worker, stored
+from .exchange import CutShare, Exchange, RegionTask, Worker, stored
 from .memory import MemoryExchange
 
 
@@ -78,161 +79,24 @@ def _copied(tasks: Sequence[RegionTask], states: Sequence[tuple[Any, Any]] | Non
     return turn
 
 
-class CapacityOf:
-    """Ask a worker for its share of the capacity of the cut, as the caller gave capacities.
-
-    `proofs` has the claims of each region for each of its neighbours.
-    """
-
-    def __init__(self, proofs: Sequence[dict[int, Proof]]) -> None:
-        self.proofs = proofs
-
-    def __call__(self, worker: Worker) -> CutShare:
-        """Return the share."""
-        return worker.capacity(
-            {other: self.proofs[other][worker.number] for other in worker.region.border.neighbours}
-        )
-
-
 def capacity_of_cut(exchange: Exchange) -> CutShare:
     """Return the cut that the regions have, as the caller gave capacities."""
 
     def together(amounts: Sequence[int | float]) -> int | float:
         return total_of(amounts) if any(isinstance(each, float) for each in amounts) else sum(amounts)
 
-    shares = list(exchange.collect(CapacityOf(list(exchange.collect(proofs_of)))))
+    proofs = list(exchange.collect(Worker.proofs))
+    shares = list(exchange.collect(partial(Worker.capacity, proofs=proofs)))
     return CutShare(*map(together, zip(*shares, strict=True))) if shares else CutShare(0)
 
 
-class ProvedPart:
-    """Ask a worker for its part of a proof; the answer is its share of the flow.
-
-    `proofs` has the claims of each region for each of its neighbours; `optimal` says whether the cut is
-    claimed to be minimum.
-    """
-
-    def __init__(self, proofs: Sequence[dict[int, Proof]], optimal: bool) -> None:
-        self.proofs, self.optimal = proofs, optimal
-
-    def __call__(self, worker: Worker) -> int:
-        """Verify the worker's region."""
-        claims = {other: self.proofs[other][worker.number] for other in worker.region.border.neighbours}
-        return worker.verify(claims, self.optimal)
-
-
-def proofs_of(worker: Worker) -> dict[int, Proof]:
-    """Return the claims of a region for each of its neighbours."""
-    return worker.proofs()
-
-
-def sink_side_of(worker: Worker) -> AnyArray:
-    """Return the vertices of a region on the sink's side."""
-    return worker.region.sink_side()
-
-
-def check_regions(
-    result: RegionCutResult | RegionMinCutResult, unit: Unit, cut: CutShare | None = None
-) -> None:
-    """Prove the bounds of a result, region by region; `cut` is the cut, if it is known.
+def proved_value(exchange: Exchange, optimal: bool) -> int:
+    """Prove the flow, and if `optimal` that the cut is minimum, region by region; return the value.
 
     VerificationError: the proof fails.
     """
-    exchange = result._exchange
-    check_bounds(result.status, result.lower_bound, result.upper_bound)
-    gap = checked_number(result.gap, "gap")
-    lower, upper = result.lower_bound, result.upper_bound
-    is_exact = isinstance(lower, int) and isinstance(upper, int)
-    if not gap >= upper - lower or (is_exact and gap != upper - lower):
-        raise VerificationError(f"the gap is {gap}, and the bounds are {lower} and {upper}")
-    if result.regions != len(result._turn.tasks) or type(result.sweeps) is not int or result.sweeps < 0:
-        raise VerificationError(
-            f"there are {len(result._turn.tasks)} regions, not {result.regions}, and sweeps are counted, not "
-            f"{result.sweeps!r}"
-        )
-    proofs = list(exchange.collect(proofs_of))
-    optimal = result.status == "optimal"
-    bound = unit.in_caller_unit(sum(exchange.collect(ProvedPart(proofs, optimal))))
-    rounded = unit.exponent is not None and cut is not None  # then both bounds are that of the flow
-    if cut is None:
-        cut = capacity_of_cut(exchange)
-    capacity, slack = cut.capacity, sum_slack(cut.size)
-    if not bound >= lower - gap - slack:
-        raise VerificationError(f"the flow proves {bound}, not {lower}")
-    if not abs(capacity - upper) <= slack + (gap if rounded and optimal else 0):
-        raise VerificationError(f"the cut has capacity {capacity}, not {upper}")
-    if not capacity - bound <= gap + slack:
-        raise VerificationError(f"the bounds are {capacity - bound} apart, not {gap}")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RegionCutResult(BoundedResult):
-    """A minimum cut of a grid that was solved by regions, or the best one within the time limit.
-
-    Attributes
-    ----------
-    labels : array of bool, shape of the grid
-        True for the pixels on the source's side: the same as those of :func:`preflow.grid_cut`. Where `out`
-        was given, that array.
-    shape : tuple of int
-    regions, sweeps : int
-        Number of regions, and of sweeps over them.
-    status, lower_bound, upper_bound, value, stats
-        See :class:`preflow.solving.result.BoundedResult`.
-    """
-
-    labels: AnyArray
-    shape: tuple[int, ...]
-    regions: int
-    sweeps: int
-    _gap: int | float
-    _boxes: Sequence[Box]
-    _turn: Turn
-    _unit: Unit
-
-    @property
-    def _exchange(self) -> Exchange:
-        return self._turn.exchange
-
-    @property
-    def gap(self) -> int | float:
-        """A proved bound on the distance of `value` from the optimum: `GridCutResult.gap`."""
-        return self._gap
-
-    def verify(self) -> None:
-        """Prove the cut minimum, region by region.
-
-        Each region checks that its flow is within the capacities and conserved, that arcs across the cut are
-        saturated, and that its neighbours claim the same flow over its border. The capacities are read again.
-        At most as many regions as in the solve are in memory at a time.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails: please report it as a bug.
-        InvalidInputError
-            The exchange was an object, and another solve has used it since.
-        """
-        if isinstance(self._turn, Turn):
-            self._turn.check()
-        self._prove()
-
-    def _prove(self) -> None:
-        if tuple(self.labels.shape) != self.shape:
-            raise VerificationError(f"the labels have shape {self.labels.shape}, not {self.shape}")
-        seen = 0
-        for box, side in zip(self._boxes, self._exchange.collect(sink_side_of), strict=True):
-            found = np.asarray(self.labels[box])
-            if found.shape != side.shape or (found != ~side).any():
-                raise VerificationError(f"the labels in {box} are not those of the cut that was found")
-            seen += found.size
-        if seen != math.prod(self.shape):
-            raise VerificationError(f"the regions have {seen} pixels, not {math.prod(self.shape)}")
-        check_regions(self, self._unit)
-
-    def __repr__(self) -> str:
-        size = " x ".join(f"{length:,}" for length in self.shape)
-        how = f"{self.regions} regions, {self.sweeps} sweeps"
-        return f"<RegionCutResult: {self._headline()}, {size} pixels, {how}, {self._how()}>"
+    proofs = list(exchange.collect(Worker.proofs))
+    return sum(exchange.collect(partial(Worker.verify, proofs=proofs, optimal=optimal)))
 
 
 @dataclass(frozen=True)
@@ -252,28 +116,14 @@ class Unit:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RegionMinCutResult(BoundedResult):
-    """A minimum cut of a network that was solved by regions, or the best one within the time limit.
+class RegionResult(BoundedResult):
+    """The part that results of solves by regions share."""
 
-    Attributes
-    ----------
-    sink_side : ndarray of bool, shape (num_vertices,)
-        True for the vertices on the sink's side: the same as that of :func:`preflow.min_cut`.
-    regions, sweeps : int
-        Number of regions, and of sweeps over them.
-    status, lower_bound, upper_bound, value, stats
-        See :class:`preflow.solving.result.BoundedResult`.
-    """
-
-    sink_side: NDArray[np.bool_]
     regions: int
     sweeps: int
     _gap: int | float
-    _vertices: Sequence[NDArray[np.int64]]
     _turn: Turn
     _unit: Unit
-    _network: FlowNetwork
-    _terminals: tuple[NDArray[np.int64], NDArray[np.int64]]
 
     @property
     def _exchange(self) -> Exchange:
@@ -285,7 +135,11 @@ class RegionMinCutResult(BoundedResult):
         return self._gap
 
     def verify(self) -> None:
-        """Prove the cut minimum, region by region: see :meth:`RegionCutResult.verify`.
+        """Prove the cut minimum, region by region.
+
+        Each region checks that its flow is within the capacities and conserved, that arcs across the cut are
+        saturated, and that its neighbours claim the same flow over its border. The capacities of a grid are
+        read again. At most as many regions as in the solve are in memory at a time.
 
         Raises
         ------
@@ -299,9 +153,109 @@ class RegionMinCutResult(BoundedResult):
         self._prove()
 
     def _prove(self) -> None:
+        """Prove the cut."""
+        raise NotImplementedError
+
+    def _size(self) -> str:
+        """Return the size of the problem as text."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        how = f"{self.regions} regions, {self.sweeps} sweeps"
+        return f"<{type(self).__name__}: {self._headline()}, {self._size()}, {how}, {self._how()}>"
+
+
+def check_regions(result: RegionResult, cut: CutShare | None = None) -> None:
+    """Prove the bounds of a result, region by region; `cut` is the cut, if it is known.
+
+    VerificationError: the proof fails.
+    """
+    exchange, unit = result._exchange, result._unit
+    check_bounds(result.status, result.lower_bound, result.upper_bound)
+    gap = checked_number(result.gap, "gap")
+    lower, upper = result.lower_bound, result.upper_bound
+    is_exact = isinstance(lower, int) and isinstance(upper, int)
+    if not gap >= upper - lower or (is_exact and gap != upper - lower):
+        raise VerificationError(f"the gap is {gap}, and the bounds are {lower} and {upper}")
+    if result.regions != len(result._turn.tasks) or type(result.sweeps) is not int or result.sweeps < 0:
+        raise VerificationError(
+            f"there are {len(result._turn.tasks)} regions, not {result.regions}, and sweeps are counted, not "
+            f"{result.sweeps!r}"
+        )
+    optimal = result.status == "optimal"
+    bound = unit.in_caller_unit(proved_value(exchange, optimal))
+    rounded = unit.exponent is not None and cut is not None  # then both bounds are that of the flow
+    if cut is None:
+        cut = capacity_of_cut(exchange)
+    capacity, slack = cut.capacity, sum_slack(cut.size)
+    if not bound >= lower - gap - slack:
+        raise VerificationError(f"the flow proves {bound}, not {lower}")
+    if not abs(capacity - upper) <= slack + (gap if rounded and optimal else 0):
+        raise VerificationError(f"the cut has capacity {capacity}, not {upper}")
+    if not capacity - bound <= gap + slack:
+        raise VerificationError(f"the bounds are {capacity - bound} apart, not {gap}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegionCutResult(RegionResult):
+    """A minimum cut of a grid that was solved by regions, or the best one within the time limit.
+
+    Attributes
+    ----------
+    labels : array of bool, shape of the grid
+        True for the pixels on the source's side: the same as those of :func:`preflow.grid_cut`. Where `out`
+        was given, that array.
+    shape : tuple of int
+    regions, sweeps : int
+        Number of regions, and of sweeps over them.
+    status, lower_bound, upper_bound, value, stats
+        See :class:`preflow.solving.result.BoundedResult`.
+    """
+
+    labels: AnyArray
+    shape: tuple[int, ...]
+    _boxes: Sequence[Box]
+
+    def _prove(self) -> None:
+        if tuple(self.labels.shape) != self.shape:
+            raise VerificationError(f"the labels have shape {self.labels.shape}, not {self.shape}")
+        seen = 0
+        for box, side in zip(self._boxes, self._exchange.collect(Worker.sink_side), strict=True):
+            found = np.asarray(self.labels[box])
+            if found.shape != side.shape or (found != ~side).any():
+                raise VerificationError(f"the labels in {box} are not those of the cut that was found")
+            seen += found.size
+        if seen != math.prod(self.shape):
+            raise VerificationError(f"the regions have {seen} pixels, not {math.prod(self.shape)}")
+        check_regions(self)
+
+    def _size(self) -> str:
+        return f"{' x '.join(f'{length:,}' for length in self.shape)} pixels"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegionMinCutResult(RegionResult):
+    """A minimum cut of a network that was solved by regions, or the best one within the time limit.
+
+    Attributes
+    ----------
+    sink_side : ndarray of bool, shape (num_vertices,)
+        True for the vertices on the sink's side: the same as that of :func:`preflow.min_cut`.
+    regions, sweeps : int
+        Number of regions, and of sweeps over them.
+    status, lower_bound, upper_bound, value, stats
+        See :class:`preflow.solving.result.BoundedResult`.
+    """
+
+    sink_side: NDArray[np.bool_]
+    _vertices: Sequence[NDArray[np.int64]]
+    _network: FlowNetwork
+    _terminals: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    def _prove(self) -> None:
         exchange, network = self._exchange, self._network
         side_of_all = checked_array(network, self.sink_side, "sink_side", (network.num_vertices,), np.bool_)
-        for vertices, side in zip(self._vertices, exchange.collect(sink_side_of), strict=True):
+        for vertices, side in zip(self._vertices, exchange.collect(Worker.sink_side), strict=True):
             found = side_of_all[vertices]
             if found.shape != side.shape or (found != side).any():
                 raise VerificationError("the sink's side is not that of the cut that was found")
@@ -315,9 +269,7 @@ class RegionMinCutResult(BoundedResult):
             and capacity != capacity_of_cut(exchange).capacity + self._unit.constant
         ):
             raise VerificationError(f"the regions have another cut than one of capacity {capacity}")
-        check_regions(self, self._unit, CutShare(capacity))
+        check_regions(self, CutShare(capacity))
 
-    def __repr__(self) -> str:
-        size = f"{int(np.count_nonzero(self.sink_side)):,} of {len(self.sink_side):,} vertices on its side"
-        how = f"{self.regions} regions, {self.sweeps} sweeps"
-        return f"<RegionMinCutResult: {self._headline()}, {size}, {how}, {self._how()}>"
+    def _size(self) -> str:
+        return f"{int(np.count_nonzero(self.sink_side)):,} of {len(self.sink_side):,} vertices on its side"
