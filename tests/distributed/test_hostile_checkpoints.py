@@ -98,7 +98,7 @@ class Folder:
     def replace(self, entry: list[Any], arrays: dict[str, np.ndarray]) -> None:
         store = files.Store(self.path)
         store._serial = 10**6
-        name, kept = store.write(entry[0].rsplit("-", 1)[0], arrays)
+        name, kept = store.write(entry[0].rsplit("-", 1)[0], arrays.items())
         entry[:] = [name, {each: list(values) for each, values in kept.items()}]
 
     def save(self) -> None:

@@ -335,7 +335,7 @@ class Store:
             f"{self.folder} has the checkpoint of another problem or of other regions: use another folder"
         )
 
-    def write(self, stem: str, arrays: State) -> Entry:
+    def write(self, stem: str, arrays: Iterable[tuple[str, Array | Narrow]]) -> Entry:
         """Write the bytes of arrays to a file of a new name.
 
         It takes the place of an old file with the same stem: new pages of the system's cache cost as much as
@@ -355,7 +355,7 @@ class Store:
                 if old is not None:
                     old.replace(path)
                 with create(path) if old is None else path.open("r+b", buffering=0) as file:
-                    for name, values in arrays.items():
+                    for name, values in arrays:
                         wide, dtype = values if isinstance(values, Narrow) else (values, values.dtype)
                         begin = file.tell()
                         pieces.append(write_array(file, wide, dtype, next(before, None)))
@@ -368,6 +368,11 @@ class Store:
                     path.unlink()
                 raise
         return Entry(path.name, kept)
+
+    def write_borders(self, borders: Iterable[tuple[int, Mapping[str, Array]]]) -> Entry:
+        """Write the arrays of the borders of regions, given with their numbers, to a file."""
+        each = ((number, state.items()) for number, state in borders)
+        return self.write("borders", ((f"{i}.{name}", values) for i, items in each for name, values in items))
 
     def read(self, entry: Entry) -> StoredState:
         """Return the arrays of a file; each is read when it is asked for."""
@@ -508,7 +513,7 @@ class FileExchange:
                 region = task.empty()
                 region.unload()
                 self._workers.append(Worker(task.number, region))
-                self._workers[-1].restore(_of(states, task.number))
+                self._workers[-1].restore(border_in(states, task.number))
             try:
                 check_flows(self, control)
             except VerificationError as error:
@@ -652,7 +657,7 @@ class FileExchange:
         """
         self._control.check_wanted()
         state = worker.region.state()
-        self._entries[worker.number] = self._store.write(f"region-{worker.number}", state)
+        self._entries[worker.number] = self._store.write(f"region-{worker.number}", state.items())
         worker.region.unload()
         return_freed_memory()
         return state
@@ -660,12 +665,7 @@ class FileExchange:
     def _end_of_sweep(self) -> list[Report]:
         self._control.check_wanted()
         self.sweeps += 1
-        states = {
-            f"{worker.number}.{name}": values
-            for worker in self._workers
-            for name, values in worker.state().items()
-        }
-        borders = self._store.write("borders", states)
+        borders = self._store.write_borders((each.number, each.state()) for each in self._workers)
         self._store.commit(self._problem, Manifest(self.sweeps, self._entries, borders, self._sums))
         return [worker.report() for worker in self._workers]
 
@@ -744,7 +744,7 @@ def read_array(file: FileIO, values: Array, stored: DType) -> int:
     return sum_of_pieces(np.array(sums, dtype=np.uint64))
 
 
-def _of(states: Mapping[str, Array], number: int) -> dict[str, Array]:
-    """Return the arrays of one region's border."""
+def border_in(states: Mapping[str, Array], number: int) -> dict[str, Array]:
+    """Return the arrays of one region's border from those of all."""
     start = f"{number}."
     return {name[len(start) :]: states[name] for name in states if name.startswith(start)}

@@ -46,9 +46,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-import numpy as np
-
 from ..arrays import Array
+from ..checks import check_integer, check_word
 from ..errors import (
     InvalidInputError,
     MissingDependencyError,
@@ -58,10 +57,10 @@ from ..errors import (
 )
 from ..solving.dispatch import usable_cpus
 from ..solving.run import POLL_INTERVAL, Control
-from .checkpoint import Checkpoint
 from .cuda_region import CudaRegion
 from .exchange import (
     CHANGING,
+    REMADE,
     Message,
     Order,
     Outgoing,
@@ -74,7 +73,7 @@ from .exchange import (
     checksum,
     stored,
 )
-from .files import folder_of
+from .files import Manifest, Store, border_in, folder_of
 from .grid_source import GridTask
 from .sweeps import continue_sweeps, relabel
 
@@ -343,9 +342,10 @@ class RayExchange:
     ) -> None:
         if ray is None:
             raise MissingDependencyError("exchange='ray'", "Ray", "ray")
-        _check(workers=workers, threads=threads, every=every)
-        if device not in ("cpu", "cuda"):
-            raise InvalidInputError(f"device must be 'cpu' or 'cuda', got {device!r}")
+        for name, count in (("workers", workers), ("threads", threads), ("every", every)):
+            if count is not None:
+                check_integer(name, count)
+        check_word("device", device, ("cpu", "cuda"))
         self.sweeps = 0
         self.replaced = 0
         self.attempt = 0
@@ -355,7 +355,7 @@ class RayExchange:
         self._address, self._count, self._threads = address, workers, threads
         self._each = {"CPU": threads} if device == "cpu" else {"CPU": threads, "GPU": 1}
         self._folder = checkpoint
-        self._open_checkpoint()
+        self._open_folder()
         self._every = every
         self._busy = self._told = False
         self._control = Control()
@@ -368,10 +368,12 @@ class RayExchange:
         self._stored: Stored | None = None
         self._losses = 0
         self._moved: set[int] = set()
+        # What the manifest of checkpoints says of the problem: a checksum of each region's part of it.
+        self._sums: list[int] = []
 
-    def _open_checkpoint(self) -> None:
+    def _open_folder(self) -> None:
         folder = folder_of(self._folder, self.attempt)
-        self._checkpoint = None if folder is None else Checkpoint(folder)
+        self._files = None if folder is None else Store(folder)
 
     @property
     def actors(self) -> list[ActorHandle[Actor]]:
@@ -384,7 +386,7 @@ class RayExchange:
 
         if self.device == "cuda":
             tasks = [_on_gpu(task) for task in tasks]
-        self._open_checkpoint()
+        self._open_folder()
         self.sweeps, self._busy, self._losses = 0, True, 0
         self.resumed_from = None
         self._stored = self._borders = None
@@ -401,9 +403,9 @@ class RayExchange:
         for attempt in range(ATTEMPTS):
             try:
                 self._near = self._build(range(count))
-                if self._checkpoint is not None:
+                if self._files is not None:
                     sums: list[list[int]] = self._get([actor.fingerprint.remote() for actor in self._actors])
-                    self._checkpoint.identify([each for row in sums for each in row])
+                    self._sums = [each for row in sums for each in row]
                 self._from_checkpoint()
                 reports = self._reports()
                 self._busy = False
@@ -441,13 +443,11 @@ class RayExchange:
         try:
             reports = self._sweep(order)
             self._control.check_wanted()
-            stopped, checkpoint = self._control.stopped, self._checkpoint
-            writes = self.sweeps % self._every == 0 and not stopped
-            if checkpoint is not None and writes:
+            if self._control.stopped:
                 self._store()
-                self._write(checkpoint)
-            elif stopped:
+            elif self._files is not None and self.sweeps % self._every == 0:
                 self._store()
+                self._write(self._files)
         except LostError as error:
             reports = self._recover(error)
         self._busy = False
@@ -499,6 +499,8 @@ class RayExchange:
         """
         if self._busy:
             self._end()
+        if self._files is not None:
+            self._files.release()
 
     def _end(self) -> None:
         """End all actors."""
@@ -704,18 +706,19 @@ class RayExchange:
 
     def _from_checkpoint(self) -> bool:
         """Continue from the checkpoint; return False where there is none."""
-        found = None if self._checkpoint is None else self._checkpoint.read()
-        if self._checkpoint is None or found is None:
+        found = None if self._files is None else self._files.read_manifest(self._sums)
+        if self._files is None or found is None:
             return False
-        self.resumed_from = self._checkpoint.folder
-        if len(found.files) != sum(map(len, self._of_actor)):
+        self.resumed_from = self._files.folder
+        if len(found.regions) != len(self._sums):
             raise ParseError(self.resumed_from, None, "damaged checkpoint: it has other regions")
-        borders, insides = [], []
+        self._files.clear([*found.regions, found.borders])
+        states, borders, insides = self._files.read(found.borders), [], []
         for numbers in self._of_actor:
             of_actor = {}
             for number in numbers:  # one is in memory at a time
-                of_actor[number], inside = found.state(number)
-                insides.append(ray.put(inside))
+                of_actor[number] = border_in(states, number)
+                insides.append(ray.put(dict(self._files.read(found.regions[number].without(REMADE)))))
             borders.append(ray.put(of_actor))
         self._stored = Stored(found.sweeps, borders, insides)
         places = iter(insides)
@@ -732,7 +735,7 @@ class RayExchange:
             raise ParseError(self.resumed_from, None, f"damaged checkpoint: {error}") from error
         return True
 
-    def _write(self, checkpoint: Checkpoint) -> None:
+    def _write(self, files: Store) -> None:
         """Write the stored states, a region at a time.
 
         Raises
@@ -742,11 +745,13 @@ class RayExchange:
         """
         stored = self._stored
         assert stored is not None
-        with checkpoint.writing(stored.sweeps) as write:
-            for home, numbers in enumerate(self._of_actor):
-                borders: Borders = self._get([stored.borders[home]])[0]
-                for number in numbers:
-                    write(number, borders[number], self._get([stored.insides[number]])[0])
+        regions = [
+            files.write(f"region-{number}", self._get([inside])[0].items())
+            for number, inside in enumerate(stored.insides)
+        ]
+        of_actors: Iterator[Borders] = (self._get([borders])[0] for borders in stored.borders)
+        borders = files.write_borders(each for of_actor in of_actors for each in of_actor.items())
+        files.commit(self._sums, Manifest(stored.sweeps, regions, borders, []))
 
     def _get(self, references: Sequence[ObjectRef[Outcome]]) -> list[Outcome]:
         """Return objects; pass on the stop flag while they are computed.
@@ -788,9 +793,3 @@ def _on_gpu(task: RegionTask) -> GridTask:
     if not isinstance(task, GridTask):
         raise InvalidInputError("regions on GPUs are parts of a grid, not of a network")
     return replace(task, on_gpu=True)
-
-
-def _check(**counts: int | None) -> None:
-    for name, count in counts.items():
-        if count is not None and not (isinstance(count, int | np.integer) and count >= 1):
-            raise InvalidInputError(f"{name} must be a positive integer, got {count!r}")
