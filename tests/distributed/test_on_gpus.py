@@ -338,7 +338,7 @@ def test_layers() -> None:
     ("arguments", "error", "message"),
     [
         ({"regions": (2, 2, 1)}, InvalidInputError, "along the first axis"),
-        ({"regions": 0}, InvalidInputError, "positive number"),
+        ({"regions": 0}, InvalidInputError, "regions must be at least 1"),
         ({"folder": "states"}, InvalidInputError, "folder belongs to"),
         ({"connectivity": [(9, 0, 0)]}, UnsuitableMethodError, "up to 7 apart"),
     ],
@@ -352,11 +352,11 @@ def test_wrong_arguments(arguments: dict[str, Any], error: type[Exception], mess
 def test_too_many_axes_and_networks() -> None:
     with pytest.raises(UnsuitableMethodError, match="up to 3 axes"):
         preflow.distributed.grid_cut(np.ones((2, 2, 2, 2)), 1, 1, exchange="gpus")
-    with pytest.raises(InvalidInputError, match="exchange must be one of memory, files, ray"):
+    with pytest.raises(InvalidInputError, match="exchange must be 'memory', 'files' or 'ray'"):
         preflow.distributed.min_cut([[0, 1, 1]], 0, 1, partition=[0, 0], exchange="gpus")
     with pytest.raises(InvalidInputError, match="devices must be numbers"):
         GpuExchange(devices=["first"])  # type: ignore[list-item]
-    with pytest.raises(InvalidInputError, match="memory must be a positive"):
+    with pytest.raises(InvalidInputError, match="memory must be at least 1"):
         GpuExchange(memory=0)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 
 from ..arrays import AnyArray, Connectivity, Periodic
-from ..checks import check_integer
+from ..checks import check_integer, check_word
 from ..errors import (
     CapacityOverflowError,
     InvalidInputError,
@@ -222,14 +222,14 @@ def check_host(
     known: Sequence[str] = EXCHANGES,
 ) -> None:
     """Raise InvalidInputError unless there is such a host, and it takes the other arguments."""
-    if isinstance(exchange, str) and exchange not in known:
-        raise InvalidInputError(f"exchange must be one of {', '.join(known)}, got {exchange!r}")
+    if isinstance(exchange, str):
+        check_word("exchange", exchange, known)
     if memory is not None and exchange not in WITH_MEMORY:
         raise InvalidInputError('memory belongs to exchange="files" and "gpus"')
     if folder is not None and exchange not in WITH_FOLDER:
         raise InvalidInputError('folder belongs to exchange="files" and "ray"')
-    if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory <= 0):
-        raise InvalidInputError(f"memory must be a positive number of bytes, got {memory!r}")
+    if memory is not None:
+        check_integer("memory", memory)
 
 
 def exchange_for(

@@ -47,6 +47,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from ..checks import check_integer
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import DeviceMemoryError, InvalidInputError, UnsuitableMethodError
@@ -100,8 +101,7 @@ def divide_in_layers(shape: tuple[int, ...], regions: int | tuple[int, ...]) -> 
                 f"regions on GPUs lie along the first axis: give a number or (number, 1, ...), got {regions}"
             )
         regions = regions[0]
-    if isinstance(regions, bool) or not isinstance(regions, int) or regions < 1:
-        raise InvalidInputError(f"regions must be a positive number, got {regions!r}")
+    check_integer("regions", regions)
     margin = margin_of(shape)
     layers = -(-shape[0] // margin) if len(shape) > 1 else 1
     cuts = np.linspace(0, layers, min(regions, max(1, layers // 2)) + 1).astype(np.int64) * margin
@@ -172,8 +172,8 @@ class GpuExchange:
         numbers = None if devices is None else list(devices)
         if numbers is not None and not (numbers and all(type(number) is int for number in numbers)):
             raise InvalidInputError(f"devices must be numbers of GPUs, got {devices!r}")
-        if memory is not None and (type(memory) is not int or memory <= 0):
-            raise InvalidInputError(f"memory must be a positive number of bytes, got {memory!r}")
+        if memory is not None:
+            check_integer("memory", memory)
         self.sweeps = 0
         self._numbers, self._memory = numbers, memory
         self._tasks: list[GridTask] = []

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..checks import check_integer
 from ..errors import InvalidInputError
 from ..graph.neighbourhood import Box
 
@@ -85,9 +86,7 @@ def divide(shape: tuple[int, ...], regions: int | tuple[int, ...], periodic: Seq
             )
         counts = regions
     else:
-        if isinstance(regions, bool) or not isinstance(regions, int) or regions < 1:
-            raise InvalidInputError(f"regions must be a positive number, got {regions!r}")
-        counts = _best_counts(shape, regions, periodic)
+        counts = _best_counts(shape, check_integer("regions", regions), periodic)
     return Boxes(
         shape,
         tuple(

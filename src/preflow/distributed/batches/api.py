@@ -10,10 +10,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
-import numpy as np
-
+from ...checks import check_integer, check_word
 from ...errors import InvalidInputError, ItemError, TimeLimitError, WorkerDiedError
 from ...method_names import ProblemName
 from ...progress import ProgressReport, Reporter, reporting
@@ -41,53 +40,43 @@ LAST_CHUNKS = 2
 ATTEMPTS = 3
 
 
+class _Arguments(TypedDict, total=False):
+    """The arguments of :func:`map` that do not decide what it returns."""
+
+    host: HostName
+    workers: int | None
+    threads: int
+    address: str | None
+    keywords: Mapping[str, object] | None
+    chunk: int | None
+    in_flight: int | None
+    time_limit: float | None
+    progress: bool | Reporter
+
+
 @overload
 def map(
     function: ProblemName,
     items: Iterable[object],
     *,
-    host: HostName = "auto",
-    workers: int | None = None,
-    threads: int = 1,
-    address: str | None = None,
-    keywords: Mapping[str, object] | None = None,
     errors: Literal["raise", "return"] = "raise",
-    chunk: int | None = None,
-    in_flight: int | None = None,
-    time_limit: float | None = None,
-    progress: bool | Reporter = False,
+    **arguments: Unpack[_Arguments],
 ) -> Iterator[Any]: ...
 @overload
 def map(
     function: Callable[[Item], Outcome],
     items: Iterable[Item],
     *,
-    host: HostName = "auto",
-    workers: int | None = None,
-    threads: int = 1,
-    address: str | None = None,
-    keywords: Mapping[str, object] | None = None,
     errors: Literal["raise"] = "raise",
-    chunk: int | None = None,
-    in_flight: int | None = None,
-    time_limit: float | None = None,
-    progress: bool | Reporter = False,
+    **arguments: Unpack[_Arguments],
 ) -> Iterator[Outcome]: ...
 @overload
 def map(
     function: Callable[[Item], Outcome],
     items: Iterable[Item],
     *,
-    host: HostName = "auto",
-    workers: int | None = None,
-    threads: int = 1,
-    address: str | None = None,
-    keywords: Mapping[str, object] | None = None,
     errors: Literal["return"],
-    chunk: int | None = None,
-    in_flight: int | None = None,
-    time_limit: float | None = None,
-    progress: bool | Reporter = False,
+    **arguments: Unpack[_Arguments],
 ) -> Iterator[Outcome | ItemError]: ...
 def map(
     function: Callable[..., object] | ProblemName,
@@ -185,9 +174,10 @@ def map(
     [3, 4, 5, 6]
     """
     _check(function, host, errors, keywords, address)
-    _check_count("threads", threads, optional=False)
+    check_integer("threads", threads)
     for name, number in (("workers", workers), ("chunk", chunk), ("in_flight", in_flight)):
-        _check_count(name, number)
+        if number is not None:
+            check_integer(name, number)
     if not isinstance(items, Iterable):
         raise InvalidInputError(f"items must be iterable, got {items!r}")
     time_limit = check_time_limit(time_limit)
@@ -417,18 +407,9 @@ def _check(function: object, host: str, errors: str, keywords: object, address: 
         problem_of(function)
     elif not callable(function):
         raise InvalidInputError(f"function must be a function or the name of a problem, got {function!r}")
-    if host not in HOSTS:
-        raise InvalidInputError(f"host must be one of {', '.join(HOSTS)}, got {host!r}")
-    if errors not in ("raise", "return"):
-        raise InvalidInputError(f"errors must be 'raise' or 'return', got {errors!r}")
+    check_word("host", host, HOSTS)
+    check_word("errors", errors, ("raise", "return"))
     if keywords is not None and not isinstance(keywords, Mapping):
         raise InvalidInputError(f"keywords must be a mapping, got {keywords!r}")
     if address is not None and host not in ("ray", "dask"):
         raise InvalidInputError("address belongs to host='ray' and host='dask'")
-
-
-def _check_count(name: str, number: int | None, optional: bool = True) -> None:
-    is_number = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    if (number is None and not optional) or (number is not None and not (is_number and number >= 1)):
-        what = "a positive integer or None" if optional else "a positive integer"
-        raise InvalidInputError(f"{name} must be {what}, got {number!r}")

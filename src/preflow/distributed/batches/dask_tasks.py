@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...errors import MissingDependencyError, WorkerDiedError
-from .task import Done, Task
+from .task import Done, Task, solve_chunk
 
 try:
     import distributed
@@ -54,7 +54,7 @@ class DaskHost:
         try:
             if self._is_lost:
                 self._is_lost, self._task = False, self._scatter(self._given)
-            asked = self._client.submit(solve, self._task, items, pure=False, key=None)
+            asked = self._client.submit(solve_chunk, self._task, items, pure=False, key=None)
         except Exception as error:
             future.set_exception(TypeError(f"cannot be sent: {type(error).__name__}: {error}"))
             return future
@@ -105,8 +105,3 @@ def _new_client(address: str | None, slots: int) -> Client:
         n_workers=slots, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
     )
     return distributed.Client(cluster, set_as_default=False)
-
-
-def solve(task: Task, items: Sequence[object]) -> Done:
-    """Solve a chunk in a worker."""
-    return task(items)

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 
 from ...errors import MissingDependencyError, WorkerDiedError
-from .task import Done, Task
+from .task import Done, Task, solve_chunk
 
 try:
     import ray
@@ -39,7 +39,7 @@ class RayHost:
             cpus = int(ray.cluster_resources().get("CPU", 1))
             self.slots = slots or max(1, cpus // task.threads)
             # The host asks again itself, item by item.
-            self._solve = ray.remote(num_cpus=task.threads, max_retries=0)(solve)
+            self._solve = ray.remote(num_cpus=task.threads, max_retries=0)(solve_chunk)
             self._task = ray.put(task)
         except BaseException:
             if self._started:
@@ -95,8 +95,3 @@ def start_ray(address: str | None, cpus: int) -> None:
         include_dashboard=False,
         log_to_driver=False,
     )
-
-
-def solve(task: Task, items: Sequence[object]) -> Done:
-    """Solve a chunk in a worker."""
-    return task(items)

@@ -57,6 +57,11 @@ class Task:
             return Failure(_portable(error))
 
 
+def solve_chunk(task: Task, items: Iterable[object]) -> Done:
+    """Return the outcomes of a chunk: the function of workers of a cluster."""
+    return task(items)
+
+
 def _portable(error: Exception) -> Exception:
     """Return an error that can be sent, with the text of its traceback as a note."""
     error.add_note("In the worker:\n" + "".join(traceback.format_exception(error)).rstrip())
