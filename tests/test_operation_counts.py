@@ -21,7 +21,7 @@ import pytest
 import preflow
 from preflow.registry import METHODS
 from preflow.solving.dispatch import find_method
-from preflow.stats import COUNTERS, MATCHING_COUNTERS
+from preflow.stats import COUNTERS
 from tests.support.problems import SAMPLES
 
 RECORD = Path(__file__).resolve().parent / "data" / "operation_counts.json"
@@ -40,7 +40,8 @@ def digest(problem: str, result: Any) -> dict[str, Any]:
     for name in SAMPLES[problem].answer:
         values = np.asarray(getattr(result, name))
         seen.update(values.astype(np.int64 if values.dtype.kind in "iu" else values.dtype).tobytes())
-    counts = {name: int(getattr(result.stats, name, 0)) for name in (*COUNTERS, *MATCHING_COUNTERS, "pivots")}
+    names = (*COUNTERS, "phases", "augmentations", "pivots")
+    counts = {name: int(getattr(result.stats, name, 0)) for name in names}
     return {**{name: count for name, count in counts.items() if count}, "answer": seen.hexdigest()[:16]}
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
+from typing import Any, Self
 
 #: Positions of the counters in the uint64 array that kernels count in.
 PUSHES, RELABELS, GLOBAL_RELABELS, GAP_VERTICES, ARC_SCANS, STEALS, WAITS = range(7)
@@ -14,7 +15,6 @@ COUNTERS = ("pushes", "relabels", "global_relabels", "gap_vertices", "arc_scans"
 RELABEL_NANOSECONDS = len(COUNTERS)
 #: Positions of what only matchings count.
 PHASES, AUGMENTATIONS = RELABEL_NANOSECONDS + 1, RELABEL_NANOSECONDS + 2
-MATCHING_COUNTERS = ("phases", "augmentations")
 #: Position of what only network simplex counts.
 PIVOTS = AUGMENTATIONS + 1
 #: Position of the barriers of a kernel on a GPU.
@@ -23,6 +23,14 @@ BARRIERS = PIVOTS + 1
 WORK_LIMIT = BARRIERS + 1
 #: Position of the number of operations that a global relabel counts for there.
 RELABEL_OPERATIONS = WORK_LIMIT + 1
+#: The position of each counter, by the name of its field in the records below.
+POSITIONS = {
+    **{name: position for position, name in enumerate(COUNTERS)},
+    "phases": PHASES,
+    "augmentations": AUGMENTATIONS,
+    "pivots": PIVOTS,
+    "barriers": BARRIERS,
+}
 
 #: Gives a context for a part of a solve, named as in :attr:`SolveStats.seconds`, that takes its time.
 Phase = Callable[[str], AbstractContextManager[None]]
@@ -104,9 +112,6 @@ class SolveStats:
         as a NetworkX graph, is a part of "build".
     """
 
-    #: Positions of the counters of this kind of record in a thread's row.
-    COUNTED: ClassVar[Mapping[str, int]] = {name: i for i, name in enumerate(COUNTERS)}
-
     method: str
     reason: str
     device: str = "cpu"
@@ -123,6 +128,12 @@ class SolveStats:
     per_thread: tuple[Mapping[str, int], ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     attempts: tuple[AttemptStats, ...] = ()
+
+    @classmethod
+    @cache
+    def counted(cls) -> dict[str, int]:
+        """Return the positions of the counters of this kind of record in a thread's row."""
+        return {each.name: POSITIONS[each.name] for each in fields(cls) if each.name in POSITIONS}
 
     def including(self, seconds: Mapping[str, float]) -> Self:
         """Return the record with more time of some phases."""
@@ -156,13 +167,6 @@ class MatchingStats(SolveStats):
         codes launch a kernel for each.
     """
 
-    COUNTED: ClassVar[Mapping[str, int]] = {
-        **SolveStats.COUNTED,
-        "phases": PHASES,
-        "augmentations": AUGMENTATIONS,
-        "barriers": BARRIERS,
-    }
-
     initial: str = "none"
     initial_cardinality: int = 0
     phases: int = 0
@@ -182,8 +186,6 @@ class AssignmentStats(SolveStats):
         Rows that needed a search for a path.
     """
 
-    COUNTED: ClassVar[Mapping[str, int]] = {**SolveStats.COUNTED, "augmentations": AUGMENTATIONS}
-
     augmentations: int = 0
 
 
@@ -198,12 +200,6 @@ class GeneralMatchingStats(SolveStats):
     augmentations : int
         Augmenting paths.
     """
-
-    COUNTED: ClassVar[Mapping[str, int]] = {
-        **SolveStats.COUNTED,
-        "phases": PHASES,
-        "augmentations": AUGMENTATIONS,
-    }
 
     phases: int = 0
     augmentations: int = 0
@@ -224,13 +220,6 @@ class MinCostStats(SolveStats):
     pivots : int
         Exchanges of an arc of the tree in network simplex.
     """
-
-    COUNTED: ClassVar[Mapping[str, int]] = {
-        **SolveStats.COUNTED,
-        "phases": PHASES,
-        "augmentations": AUGMENTATIONS,
-        "pivots": PIVOTS,
-    }
 
     phases: int = 0
     augmentations: int = 0

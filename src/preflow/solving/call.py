@@ -258,7 +258,7 @@ class Call(Generic[Instance]):
 
     def stats(self, kind: type[Stats], **more: Any) -> Stats:
         """Return the record of what the solve did; `more` has fields that only this kind of record has."""
-        control, positions = self.control, kind.COUNTED
+        control, positions = self.control, kind.counted()
         rows = control.thread_counts.tolist()
         per_thread = tuple({name: row[position] for name, position in positions.items()} for row in rows)
         counts = {name: sum(of_thread[name] for of_thread in per_thread) for name in positions}
