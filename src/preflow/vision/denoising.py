@@ -43,7 +43,7 @@ from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import HEADLINES, Status
 from ..solving.run import Deadline
 from ..stats import SolveStats
-from .pictures import middle_slice, png, stretched
+from .pictures import png, stretched
 from .segmentation import ALL_AROUND
 
 if TYPE_CHECKING:
@@ -120,12 +120,12 @@ class Denoised(ReadOnlyArrays):
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the image; of a volume the middle slice."""
+        return say(draw_picture(ax, self._pixels()), HEADLINES.get(self.status, ""))
+
+    def _pixels(self) -> NDArray[np.uint8]:
         image = np.asarray(self.image)
-        if not (image.ndim == 3 and image.shape[-1] == 3):
-            image = plane_of(image)
-        elif image.dtype != np.uint8:
-            image = stretched(image.astype(np.float64))
-        return say(draw_picture(ax, image), HEADLINES.get(self.status, ""))
+        pixels = image if image.ndim == 3 and image.shape[-1] == 3 else plane_of(image)
+        return pixels if pixels.dtype == np.uint8 else stretched(pixels.astype(np.float64))
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.image.shape))
@@ -135,10 +135,7 @@ class Denoised(ReadOnlyArrays):
 
     def _repr_png_(self) -> bytes | None:
         """Return the image; of a volume the middle slice."""
-        image = np.asarray(self.image)
-        is_colour = image.ndim == 3 and image.shape[-1] == 3
-        pixels = image if is_colour else middle_slice(image)
-        return png(pixels if pixels.dtype == np.uint8 else stretched(pixels.astype(np.float64)))
+        return png(self._pixels())
 
 
 def denoise(

@@ -88,7 +88,7 @@ from ..solving.result import BoundedResult
 from ..solving.run import Deadline
 from ..solving.timing import solving_seconds, timed
 from .label_energy import ROUNDING, LabelEnergy
-from .pictures import middle_slice, png, stretched
+from .pictures import png, stretched
 from .seeds import bounding_box
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Labelling(ReadOnlyArrays):
 
     def _repr_png_(self) -> bytes | None:
         """Return the labels as grey values; of a volume the middle slice."""
-        return png(stretched(middle_slice(self.labels).astype(np.float64)))
+        return png(stretched(plane_of(self.labels).astype(np.float64)))
 
 
 def checked_labels(found: Any, shape: tuple[int, ...], num_labels: int) -> NDArray[np.int64]:
@@ -280,7 +280,7 @@ def alpha_expansion(
     energy.check_metric()
     with reporting(progress) as report:
         cuts = Cuts(method, device, threads)
-        return _search(energy, "expansion", initial, max_sweeps, cuts, time_limit, Steps(report))
+        return search_moves(energy, "expansion", initial, max_sweeps, cuts, time_limit, Steps(report))
 
 
 def alpha_beta_swap(
@@ -321,7 +321,7 @@ def alpha_beta_swap(
     energy = _as_energy(data, distance, weights, connectivity, label_costs)
     with reporting(progress) as report:
         cuts = Cuts(method, device, threads)
-        return _search(energy, "swap", initial, max_sweeps, cuts, time_limit, Steps(report))
+        return search_moves(energy, "swap", initial, max_sweeps, cuts, time_limit, Steps(report))
 
 
 class Move(NamedTuple):
@@ -670,7 +670,7 @@ class _Moves:
         return switched is not None
 
 
-def _search(
+def search_moves(
     energy: LabelEnergy,
     kind: str,
     initial: ArrayLike | None,

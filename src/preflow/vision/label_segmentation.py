@@ -36,7 +36,7 @@ from ..solving.timing import solving_seconds
 from .colour_models import Palette
 from .expansion import MOST_SWEEPS, Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, potts
-from .pictures import labels_picture, middle_slice, png
+from .pictures import labels_picture, png
 from .segmentation import (
     ALL_AROUND,
     CAPACITY_PER_NAT,
@@ -139,7 +139,7 @@ class LabelSegmentation(ReadOnlyArrays):
 
     def _repr_png_(self) -> bytes | None:
         """Return the labels in colours; of a volume the middle slice."""
-        return png(labels_picture(middle_slice(np.asarray(self.labels))))
+        return png(labels_picture(plane_of(np.asarray(self.labels))))
 
 
 def segment_labels(

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ from ..progress import ProgressReport
 from ..solving.run import Control
 from ..stats import SolveStats
 from .colour_models import Palette
-from .grab_cut import GrabCut, grabcut
+from .grab_cut import grabcut
 from .seeds import Point, bounding_box, box, stroke
 from .segmentation import (
     CAPACITY_PER_NAT,
@@ -163,11 +163,10 @@ class Painting:
         self.image: Array = np.array(given[..., :3] if has_alpha else given)
         channels = check_channels(self.image, shape)
         self._channels = channels
-        self._sigma, self._connectivity, self._spacing = sigma, connectivity, spacing
-        self._model: Model = model
-        self._components, self._prior = components, prior
-        self._device: DeviceName = device
-        self._threads = threads
+        #: what :func:`segment` takes besides the weight of the boundary: for links, colours and the solver
+        self._shape: dict[str, Any] = {"sigma": sigma, "connectivity": connectivity, "spacing": spacing}
+        self._model: dict[str, Any] = {"model": model, "components": components, "prior": prior}
+        self._placement: dict[str, Any] = {"device": device, "threads": threads}
         self._palette = Palette.of(channels)
         self._links = self._links_for(smoothness)
         self._labels = np.zeros(shape, dtype=np.uint8)
@@ -184,12 +183,10 @@ class Painting:
         """Raise the errors of the model's parameters now, not at the first solve."""
         first = np.zeros(self.shape, dtype=np.bool_)
         first[(0,) * first.ndim] = True
-        log_ratio(
-            self._palette, first, first, model=self._model, components=self._components, prior=self._prior
-        )
+        log_ratio(self._palette, first, first, **self._model)
 
     def _links_for(self, smoothness: float) -> Links:
-        return Links(self._channels, smoothness, self._sigma, self._connectivity, self._spacing)
+        return Links(self._channels, smoothness, **self._shape)
 
     def _forget(self) -> None:
         """Forget all cuts."""
@@ -210,9 +207,8 @@ class Painting:
     @property
     def spacing(self) -> tuple[float, ...]:
         """Length of a pixel along each axis; ones where none were given."""
-        if self._spacing is None:
-            return (1.0,) * len(self.shape)
-        return tuple(np.asarray(self._spacing, dtype=np.float64).tolist())
+        given = self._shape["spacing"]
+        return (1.0,) * len(self.shape) if given is None else tuple(map(float, given))
 
     @property
     def labels(self) -> NDArray[np.uint8]:
@@ -636,59 +632,31 @@ class Snapshot:
         check_between()
         foreground, background = self.labels == OBJECT, self.labels == BACKGROUND
         painting = self.painting
+        solving = {**painting._placement, "time_limit": time_limit, "progress": check or False}
         free: Array | None = None
         if self.inside is None:
             seeds = checked_seeds(foreground, background)
-            ratio = log_ratio(
-                painting._palette,
-                *seeds,
-                model=painting._model,
-                components=painting._components,
-                prior=painting._prior,
-            )
+            ratio = log_ratio(painting._palette, *seeds, **painting._model)
             check_between()
             network = self.links.network(painting._palette, ratio, *seeds)
             free = self.links.gains(painting._palette, ratio)
             check_between()
-            cut = grid_cut(
-                network,
-                device=painting._device,
-                threads=painting._threads,
-                time_limit=time_limit,
-                progress=check or False,
-                warm_start=None if self.last is None else self.last.cut,
-            )
+            cut = grid_cut(network, warm_start=None if self.last is None else self.last.cut, **solving)
             result = Segmentation(own(cut.labels), cut, *map(own, seeds))
         else:
-            result = self._grabcut(foreground, background, time_limit, check)
+            result = grabcut(
+                painting.image,
+                self.inside | foreground,
+                foreground=foreground,
+                background=background,
+                components=painting._model["components"],
+                smoothness=self.links.smoothness,
+                warm_start=self.last if self.same_box else None,
+                **painting._shape,
+                **solving,
+            )
         check_between()
         return Solved(self, result, free)
-
-    def _grabcut(
-        self,
-        foreground: NDArray[np.bool_],
-        background: NDArray[np.bool_],
-        time_limit: float | None,
-        check: _Check | None,
-    ) -> GrabCut:
-        painting = self.painting
-        assert self.inside is not None
-        return grabcut(
-            painting.image,
-            self.inside | foreground,
-            foreground=foreground,
-            background=background,
-            components=painting._components,
-            smoothness=self.links.smoothness,
-            sigma=painting._sigma,
-            connectivity=painting._connectivity,
-            spacing=painting._spacing,
-            warm_start=self.last if self.same_box else None,
-            device=painting._device,
-            threads=painting._threads,
-            time_limit=time_limit,
-            progress=check or False,
-        )
 
 
 @dataclass(frozen=True, eq=False)

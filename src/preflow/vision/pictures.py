@@ -326,13 +326,6 @@ def png(pixels: NDArray[np.uint8]) -> bytes | None:
     return encoded
 
 
-def middle_slice(pixels: Array) -> Array:
-    """Return an image, the middle slice of a volume or of the middle volume, or a signal as a row."""
-    while pixels.ndim > 2:
-        pixels = pixels[len(pixels) // 2]
-    return pixels if pixels.ndim == 2 else pixels[np.newaxis]
-
-
 def stretched(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Return values scaled linearly to grey values from 0 to 255."""
     low, high = float(values.min()), float(values.max())

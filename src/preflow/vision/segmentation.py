@@ -39,7 +39,7 @@ from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import HEADLINES
 from ..stats import SolveStats
 from .colour_models import Palette
-from .pictures import middle_slice, overlay, png
+from .pictures import overlay, png
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,16 +126,16 @@ class Segmentation(ReadOnlyArrays):
 
         :func:`preflow.vision.overlay` draws it over the photograph.
         """
+        return say(draw_picture(ax, self._picture()), HEADLINES.get(self.cut.status, ""))
+
+    def _picture(self) -> NDArray[np.uint8]:
         mask = plane_of(np.asarray(self.mask))
         seeds = plane_of(self.foreground), plane_of(self.background)
-        axes = draw_picture(ax, overlay(mask.astype(np.uint8) * 255, mask, seeds=seeds))
-        return say(axes, HEADLINES.get(self.cut.status, ""))
+        return overlay(mask.astype(np.uint8) * 255, mask, seeds=seeds)
 
     def _repr_png_(self) -> bytes | None:
         """Return the object in white with the seeds in their colours; of a volume the middle slice."""
-        mask = middle_slice(np.asarray(self.mask))
-        seeds = middle_slice(self.foreground), middle_slice(self.background)
-        return png(overlay(mask.astype(np.uint8) * 255, mask, seeds=seeds))
+        return png(self._picture())
 
 
 def segment(

@@ -11,7 +11,7 @@ refined by parabolas.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,12 +24,12 @@ from ..drawing.axes import say
 from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError, VerificationError
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
-from ..progress import ProgressReport, Reporter, reporting
+from ..progress import Reporter, Steps, reporting
 from ..solving.read_only import ReadOnlyArrays
 from ..solving.run import Deadline
 from ..solving.timing import solving_seconds, timed
 from .colours import disparity_picture, float_array
-from .expansion import Labelling, alpha_expansion
+from .expansion import Cuts, Labelling, search_moves
 from .label_energy import MOST_LABELS, LabelEnergy, truncated_linear
 from .matching_costs import (
     OUTSIDE_COST,
@@ -217,15 +217,10 @@ def match_stereo(
                 truncated_linear(len(data), STEP),
                 smoothness_weights(frame, smoothness, sigma, connectivity),
             )
-            return alpha_expansion(
-                energy,
-                max_sweeps=max_sweeps,
-                method=method,
-                device=device,
-                threads=threads,
-                time_limit=deadline.left(),
-                progress=_named(report, name),
-            )
+            cuts = Cuts(method, device, threads)
+            steps = Steps(report)
+            steps.part = f"{name} view: "
+            return search_moves(energy, "expansion", None, max_sweeps, cuts, deadline.left(), steps)
 
     with reporting(progress) as report:
         of_left, of_right = labelled(first, costs, "left", report), None
@@ -253,17 +248,6 @@ def _disparities(
         occluded = _occluded(left.labels, right.labels, low)
     disparity = _refined(left.energy_terms.data, left.labels) + np.float32(low)
     return _filled(disparity, occluded), occluded
-
-
-def _named(report: Reporter | None, view: str) -> bool | Reporter:
-    """Return a function that reports the progress of one view."""
-    if report is None:
-        return False
-
-    def named(moment: ProgressReport) -> None:
-        report(replace(moment, step=f"{view} view: {moment.step}"))
-
-    return named
 
 
 def bad_pixels(disparity: ArrayLike, truth: ArrayLike, *, threshold: float = 2.0) -> float:

@@ -222,9 +222,21 @@ def find_optical_flow(
     pixels = checked_frame("reference_image", reference_image), checked_frame("moving_image", moving_image)
     check_same_shape(*pixels, ("reference_image", "moving_image"))
     shape = pixels[0].shape[0], pixels[0].shape[1]
-    _check_parameters(shape, max_displacement, smoothness, sigma, max_labels, max_sweeps, patch, radius)
-    max_displacement, max_labels, patch, radius = map(int, (max_displacement, max_labels, patch, radius))
-    smoothness, sigma = float(smoothness), float(sigma)
+    max_displacement = check_integer("max_displacement", max_displacement)
+    if max_displacement >= min(shape):
+        raise InvalidInputError(
+            f"max_displacement {max_displacement} is not less than the images' shorter side, {min(shape)}"
+        )
+    smoothness = check_number("smoothness", smoothness)
+    sigma = check_positive("sigma", sigma)
+    max_labels = check_integer("max_labels", max_labels)
+    if max_labels > MOST_LABELS:
+        raise InvalidInputError(f"max_labels must be at most {MOST_LABELS:,}, got {max_labels:,}")
+    check_integer("max_sweeps", max_sweeps)
+    patch = check_integer("patch", patch, minimum=2)
+    if patch > LARGEST_PATCH:
+        raise InvalidInputError(f"patch must be at most {LARGEST_PATCH}, got {patch}")
+    radius = check_integer("radius", radius)
     time_limit = check_time_limit(time_limit)
     seconds: dict[str, float] = {}
     placement: dict[str, Any] = {"method": solver, "device": device, "threads": threads}
@@ -320,30 +332,3 @@ def _levels(ratio: float, shape: tuple[int, int], smallest: int) -> int:
     needed = max(1, math.ceil(math.log2(max(ratio, 1))))
     possible = 1 + max(0, math.floor(math.log2(max(1, min(shape) / smallest))))
     return min(needed, possible)
-
-
-def _check_parameters(
-    shape: tuple[int, int],
-    max_displacement: int,
-    smoothness: float,
-    sigma: float,
-    max_labels: int,
-    max_sweeps: int,
-    patch: int,
-    radius: int,
-) -> None:
-    check_integer("max_displacement", max_displacement)
-    if max_displacement >= min(shape):
-        raise InvalidInputError(
-            f"max_displacement {max_displacement} is not less than the images' shorter side, {min(shape)}"
-        )
-    check_number("smoothness", smoothness)
-    check_positive("sigma", sigma)
-    check_integer("max_labels", max_labels)
-    if max_labels > MOST_LABELS:
-        raise InvalidInputError(f"max_labels must be at most {MOST_LABELS:,}, got {max_labels:,}")
-    check_integer("max_sweeps", max_sweeps)
-    check_integer("patch", patch, minimum=2)
-    if patch > LARGEST_PATCH:
-        raise InvalidInputError(f"patch must be at most {LARGEST_PATCH}, got {patch}")
-    check_integer("radius", radius)
