@@ -149,49 +149,10 @@ def _read_table_problem(file: str, terminals: Terminals) -> Problem:
     return Problem(MaxFlowProblem(network, *ends, name=name_of(file)), columns)
 
 
-class FlowTable(NamedTuple):
-    """The rows of a table of flows."""
-
-    #: shape (k,): the numbers of the vertices
-    tail: NDArray[np.int64]
-    head: NDArray[np.int64]
-    flow: Array  #: shape (k,)
-
-    def leaving(self, sources: NDArray[np.int64]) -> int | float:
-        """Return the flow that leaves some vertices, less what enters them."""
-        import numpy as np
-
-        from ..graph.network import exact_sum
-
-        out, back = (self.flow[np.isin(ends, sources)] for ends in (self.tail, self.head))
-        return exact_sum(out) - exact_sum(back)
-
-    def on_arcs(self, network: FlowNetwork | CostNetwork, value: int | float) -> Array:
-        """Return the flow of each arc; rows in another order than the arcs are taken by their ends."""
-        import numpy as np
-
-        from ..io.solution import FlowSolution
-
-        if np.array_equal(self.tail, network.tail) and np.array_equal(self.head, network.head):
-            return self.flow
-        rows = FlowSolution(value, self.tail.astype(np.uint32), self.head.astype(np.uint32), self.flow)
-        return on_arcs(network, rows)
-
-
-def on_arcs(network: FlowNetwork | CostNetwork, claimed: FlowSolution) -> Array:
-    """Return the flow of each arc, of a solution that names them by their ends."""
-    from ..graph.cost_network import CostNetwork
-    from ..io.solution import flow_on_arcs, min_cost_flow_on_arcs
-
-    if isinstance(network, CostNetwork):
-        return min_cost_flow_on_arcs(network, claimed)
-    return flow_on_arcs(network, claimed)
-
-
 def read_flow_table(
     file: str, network: FlowNetwork | CostNetwork, ends: tuple[str, str] | None = None
-) -> FlowTable:
-    """Read a table of arcs with their flow, whose vertices are those of a network.
+) -> FlowSolution:
+    """Read a table of arcs with their flow, whose vertices are those of a network; it states no value.
 
     `ends` are the columns of the ends in the table of the network, which may be those here.
     """
@@ -199,6 +160,7 @@ def read_flow_table(
 
     from ..graph.placement import exact_array
     from ..io.files import parsing
+    from ..io.solution import FlowSolution
     from ..io.tables import FLOW, read_columns
 
     table = read_columns(file)
@@ -208,12 +170,12 @@ def read_flow_table(
     labels = range(1, network.num_vertices + 1) if network.labels is None else network.labels
     numbers = {str(label): number for number, label in enumerate(labels)}
 
-    def vertices(end: int) -> NDArray[np.int64]:
+    def vertices(end: int) -> NDArray[np.uint32]:
         names = table.labels(end)
         for row, name in enumerate(names):
             if str(name) not in numbers:
                 raise table.error(row, f"the network has no vertex {name!r}")
-        return np.array([numbers[str(name)] for name in names], dtype=np.int64)
+        return np.array([numbers[str(name)] for name in names], dtype=np.uint32)
 
     tail, head = table.ends(ends if ends is not None and table.has_names(ends) else None)
     numbers_of_flow = table.numbers(column)
@@ -221,7 +183,7 @@ def read_flow_table(
         flow = exact_array(numbers_of_flow, "flow")
         if flow.size and (flow.dtype.kind not in "if" or not np.isfinite(flow).all()):
             raise InvalidInputError("a flow is finite, and does not fit int64 here")
-    return FlowTable(vertices(tail), vertices(head), flow if flow.size else flow.astype(np.int64))
+    return FlowSolution(0, vertices(tail), vertices(head), flow if flow.size else flow.astype(np.int64))
 
 
 def label_of(network: VertexNames, name: Hashable) -> Hashable:

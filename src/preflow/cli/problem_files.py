@@ -12,11 +12,9 @@ from click.exceptions import Exit
 from ..errors import InfeasibleFlowError, InvalidInputError, UnboundedCostError, VerificationError
 from .file_problem import FileProblem
 from .files import (
-    FlowTable,
     Terminals,
     is_table,
     name_of,
-    on_arcs,
     read_flow_table,
     read_network,
     read_problem,
@@ -305,17 +303,16 @@ def verify(
     with working("reading"):
         problem, columns = read_problem(file, terminals)
         network = problem if isinstance(problem, CostNetwork) else problem.network
+        from_table = is_table(solution)
         claimed = (
-            read_flow_table(solution, network, terminals.ends)
-            if is_table(solution)
-            else read_solution(solution)
+            read_flow_table(solution, network, terminals.ends) if from_table else read_solution(solution)
         )
     with working("verifying"):
         try:
             if isinstance(problem, CostNetwork):
-                title, proved = "a minimum-cost flow", _proved_cheapest(problem, claimed)
+                title, proved = "a minimum-cost flow", _proved_cheapest(problem, claimed, from_table)
             else:
-                title, proved = "a maximum flow", _proved_maximum(problem, claimed)
+                title, proved = "a maximum flow", _proved_maximum(problem, claimed, from_table)
         except VerificationError as error:
             _verification_failed(f"{error} (vertices and arcs counted from 0)")
     if columns is not None:
@@ -323,29 +320,36 @@ def verify(
     click.echo("\n".join([f"verified: {title}", *aligned(proved, indent="  ")]))
 
 
-def _proved_maximum(problem: MaxFlowProblem, claimed: FlowSolution | FlowTable) -> list[tuple[str, str]]:
+def _proved_maximum(
+    problem: MaxFlowProblem, claimed: FlowSolution, from_table: bool
+) -> list[tuple[str, str]]:
     """Prove a maximum flow and return what was proved."""
+    import numpy as np
+
     from ..certify.cut import check_no_residual_path
     from ..certify.flow import check_flow
+    from ..graph.network import exact_sum
     from .reports import counted
 
     network = problem.network
     sources = network.vertices(problem.source, "source")
     sinks = network.vertices(problem.sink, "sink")
-    stated = None if isinstance(claimed, FlowTable) else claimed.value
-    value = claimed.leaving(sources) if isinstance(claimed, FlowTable) else claimed.value
-    flow = _flow_on_arcs(network, claimed, value)
+    value = claimed.value
+    if from_table:
+        out, back = (claimed.flow[np.isin(ends, sources)] for ends in (claimed.tail, claimed.head))
+        value = exact_sum(out) - exact_sum(back)
+    flow = _flow_on_arcs(network, claimed, from_table)
     check_flow(network, sources, sinks, flow, value)
     check_no_residual_path(network, sources, sinks, flow)
     return [
         ("capacity", f"respected by the flow on each of {counted(network.num_arcs, 'arcs')}"),
         ("conservation", "every vertex but source and sink passes on what it gets"),
-        ("value", f"{value:,} arrives at the sink" + ", as the file states" * (stated is not None)),
+        ("value", f"{value:,} arrives at the sink" + ", as the file states" * (not from_table)),
         ("maximum", "no residual path leads from the source to the sink"),
     ]
 
 
-def _proved_cheapest(network: CostNetwork, claimed: FlowSolution | FlowTable) -> list[tuple[str, str]]:
+def _proved_cheapest(network: CostNetwork, claimed: FlowSolution, from_table: bool) -> list[tuple[str, str]]:
     """Prove a minimum-cost flow and return what was proved."""
     import numpy as np
 
@@ -353,28 +357,33 @@ def _proved_cheapest(network: CostNetwork, claimed: FlowSolution | FlowTable) ->
     from .reports import counted
 
     supply = np.zeros(network.num_vertices, dtype=np.int64) if network.supply is None else network.supply
-    flow = check_flow_of_network(network, supply, _flow_on_arcs(network, claimed, 0))
+    flow = check_flow_of_network(network, supply, _flow_on_arcs(network, claimed, from_table))
     cost = flow_cost(network, flow)
-    stated = None if isinstance(claimed, FlowTable) else claimed.value
-    if stated not in (None, cost):
-        _verification_failed(f"the flow costs {cost:,}, the file states {stated:,}")
+    if not from_table and claimed.value != cost:
+        _verification_failed(f"the flow costs {cost:,}, the file states {claimed.value:,}")
     check_cheapest_flow(network, flow)
     return [
         ("bounds", f"respected by the flow on each of {counted(network.num_arcs, 'arcs')}"),
         ("conservation", "every vertex sends its supply or receives its demand"),
-        ("cost", f"{cost:,}" + ", as the file states" * (stated is not None)),
+        ("cost", f"{cost:,}" + ", as the file states" * (not from_table)),
         ("minimum", "no residual cycle has negative cost"),
     ]
 
 
-def _flow_on_arcs(
-    network: FlowNetwork | CostNetwork, claimed: FlowSolution | FlowTable, value: int | float
-) -> Array:
-    """Return the flow of each arc that a file claims."""
+def _flow_on_arcs(network: FlowNetwork | CostNetwork, claimed: FlowSolution, from_table: bool) -> Array:
+    """Return the flow of each arc that a file claims: by row of a table of the same arcs, else by ends."""
+    import numpy as np
+
+    from ..graph.cost_network import CostNetwork
+    from ..io.solution import flow_on_arcs, min_cost_flow_on_arcs
+
+    ends = zip((claimed.tail, claimed.head), (network.tail, network.head), strict=True)
+    if from_table and all(np.array_equal(*pair) for pair in ends):
+        return claimed.flow
     try:
-        return (
-            claimed.on_arcs(network, value) if isinstance(claimed, FlowTable) else on_arcs(network, claimed)
-        )
+        if isinstance(network, CostNetwork):
+            return min_cost_flow_on_arcs(network, claimed)
+        return flow_on_arcs(network, claimed)
     except InvalidInputError as error:
         _verification_failed(str(error))
 

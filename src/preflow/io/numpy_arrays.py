@@ -14,9 +14,7 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Any, BinaryIO
 
-import numpy as np
 from numpy.lib import format as numpy_format
-from numpy.typing import NDArray
 
 from ..arrays import Array, DType
 from ..errors import ParseError
@@ -27,8 +25,6 @@ NUMPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
 
 #: Kinds of dtype that are read: bool, integers, floats, complex numbers, bytes and text.
 KINDS = "biufcSU"
-#: Bytes that are read at a time.
-PIECE = 1 << 20
 #: No header has this many bytes.
 MOST_HEADER = 1 << 16
 #: A deflated byte is at most this many bytes.
@@ -87,28 +83,18 @@ def _array(path: str | Path, stream: Any, size: int, name: str) -> Array:
     which = f"{name}: " if name else ""
     with parsing(path, f"NumPy array{' ' * bool(name)}{name}", *BAD_HEADER):
         head = BytesIO(stream.read(min(size, MOST_HEADER)))
-        shape, by_columns, dtype = _header(head)
+        shape, _, dtype = _header(head)
         if dtype.kind not in KINDS or dtype.itemsize == 0:
             raise ParseError(path, None, f"{which}expected numbers, got dtype {dtype}")
         num_bytes = math.prod(shape) * dtype.itemsize
         if num_bytes != size - head.tell():
             message = f"an array of shape {shape} and dtype {dtype} has {num_bytes:,} bytes"
             raise ParseError(path, None, f"{which}{message}, the file has {size - head.tell():,}")
-        content = np.empty(num_bytes, dtype=np.uint8)
-        filled = _fill(content, head)
-        while filled < num_bytes:
-            got = _fill(content[filled : filled + PIECE], stream)
-            if not got:
-                raise EOFError(f"{num_bytes - filled:,} bytes are missing")
-            filled += got
+        stream.seek(0)
+        array: Array = numpy_format.read_array(stream, allow_pickle=False)
         if stream.read(1):  # also compares the checksum of an archive's member
             raise ValueError("has more bytes than announced")
-        return content.view(dtype).reshape(shape, order="F" if by_columns else "C")
-
-
-def _fill(target: NDArray[np.uint8], stream: Any) -> int:
-    """Read into `target` and return the number of bytes that came."""
-    return int(stream.readinto(target.data)) if len(target) else 0
+        return array
 
 
 def _header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, DType]:
