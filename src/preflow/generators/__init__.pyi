@@ -17,6 +17,9 @@ from .costs import two_costs as two_costs
 from .costs import uniform_costs as uniform_costs
 from .costs import uniform_integer_costs as uniform_integer_costs
 from .genrmf import rmf as rmf
+from .grids import grid_2d as grid_2d
+from .grids import grid_3d as grid_3d
+from .grids import grid_from_image as grid_from_image
 from .grids import noisy_grid as noisy_grid
 from .grids import spiral as spiral
 from .grids import vessel_tree as vessel_tree
@@ -48,9 +51,6 @@ from .registry import min_cost_family as min_cost_family
 from .triangulations import delaunay as delaunay
 from .triangulations import hugetrace_like as hugetrace_like
 from .triangulations import triangulation_dual as triangulation_dual
-from .vision import grid_2d as grid_2d
-from .vision import grid_3d as grid_3d
-from .vision import grid_from_image as grid_from_image
 from .washington import cheriyan as cheriyan
 from .washington import dinic_bad as dinic_bad
 from .washington import double_exponential_line as double_exponential_line

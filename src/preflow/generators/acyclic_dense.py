@@ -19,16 +19,11 @@ def ac_dense(n: int, *, max_capacity: int = 1_000_000, seed: int = 0) -> MaxFlow
     max_capacity : int
         Capacities are uniform in ``[1, max_capacity]``: 10**6 in the original program, 10,000 in Cihan's
         measurements.
-    seed : int
 
     Returns
     -------
     MaxFlowProblem
         ``n`` vertices and ``n * (n - 1) / 2`` arcs, by tail and then by head as in the original.
-
-    Notes
-    -----
-    Time and memory O(n**2).
 
     Examples
     --------

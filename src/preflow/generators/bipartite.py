@@ -31,7 +31,6 @@ def erdos_renyi(n: int, degree: float, *, columns: int = 0, seed: int = 0) -> Bi
     degree : float
     columns : int
         0: as many as rows.
-    seed : int
 
     Examples
     --------
@@ -57,7 +56,6 @@ def rmat(scale: int, edge_factor: int, *, symmetric: bool = True, seed: int = 0)
         ``edge_factor * 2**scale`` edges are drawn; repeated ones and self loops are dropped.
     symmetric : bool
         Whether an edge leads both ways.
-    seed : int
 
     Examples
     --------
@@ -102,7 +100,6 @@ def power_law(
     flattening : float
         A share of the vertices: `i` counts from ``flattening * n``, so that the largest degrees do not grow
         with `n`.
-    seed : int
 
     Examples
     --------
@@ -171,7 +168,6 @@ def hidden_diagonal(n: int, degree: float, *, reach: int = 50, seed: int = 0) ->
         ``n * degree`` entries, the diagonal included; some may be equal.
     reach : int
         How far from the diagonal entries are, around the corners too.
-    seed : int
 
     Examples
     --------
@@ -202,7 +198,6 @@ def road_like(n: int, *, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> B
         Share of the grid's edges that stay.
     pieces : int
         A kept edge becomes a path of 1 to `pieces` edges.
-    seed : int
 
     Notes
     -----
@@ -274,7 +269,6 @@ def block_banded(n: int, *, block: int = 50, missing: int = 1, seed: int = 0) ->
         Rows of a block, at most half of them filled at random.
     missing : int
         By how many columns each block is narrower than tall.
-    seed : int
 
     Examples
     --------

@@ -37,17 +37,12 @@ def rmf(
         b: number of frames.
     min_capacity, max_capacity : int
         c1 and c2.
-    seed : int
 
     Returns
     -------
     MaxFlowProblem
         ``a*a*b`` vertices and ``5*a*a*b - 4*a*b - a*a`` arcs, ordered by tail as in the original: the arc
         to the next frame, then right, left, down, up.
-
-    Notes
-    -----
-    Time and memory O(a*a*b).
 
     Examples
     --------

@@ -33,7 +33,6 @@ def roads(n: int, ends: int = 20, *, max_capacity: int = 100, seed: int = 0) -> 
         Number of places to leave, and of places to reach, at random.
     max_capacity : int
         Capacities of roads are uniform in 1 to this.
-    seed : int
 
     Returns
     -------
@@ -66,7 +65,6 @@ def rmat_flow(
         Number of vertices at the source, and at the sink, at random among those with edges.
     max_capacity : int
         Capacities are uniform in 1 to this.
-    seed : int
 
     Returns
     -------
@@ -93,7 +91,6 @@ def superpixels(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
         Number of superpixels, at least 4.
     noise : float
         Standard deviation of the noise, that of the field being 1.
-    seed : int
 
     Returns
     -------
@@ -135,7 +132,6 @@ def surface(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
         About the number of triangles, at least 8.
     noise : float
         Standard deviation of the noise, that of the distances being 1.
-    seed : int
 
     Returns
     -------

@@ -113,7 +113,6 @@ def netgen(
         least the supply of its source in either case.
     costly : float
         The share of arcs of chains with the largest cost.
-    seed : int
 
     Raises
     ------
@@ -222,7 +221,6 @@ def goto(
     m : int
         About the number of arcs, at least ``5 * n``; 0 stands for ``6 * n``.
     max_cost, max_capacity : int
-    seed : int
 
     Notes
     -----
@@ -299,7 +297,6 @@ def cost_grid(
         at the cost of the dearest path, so that a flow exists.
     max_cost, max_capacity : int
         Costs and capacities are uniform from 1 on.
-    seed : int
 
     Examples
     --------
@@ -344,7 +341,6 @@ def gridgen(
     degree : int
         The number of arcs is n times this, at least 4; about half lead to neighbours for 8.
     max_cost, max_capacity : int
-    seed : int
 
     Examples
     --------
@@ -385,7 +381,6 @@ def phase_grid(
         Standard deviation of the normal noise, in radians.
     weighted : bool
         Whether costs are 1 to 100, less where the noise is larger; otherwise 1.
-    seed : int
 
     Examples
     --------
@@ -446,7 +441,6 @@ def transport_masses(
     floats : bool
         Costs between 0 and 1, and masses that sum to 1; otherwise integers, with masses from 1 to 1000, of
         which the side with the smaller sum has evenly more.
-    seed : int
 
     Examples
     --------
@@ -477,7 +471,6 @@ def transport_points(
     floats : bool
         Points of the unit cube, and masses that sum to 1; otherwise integer points of a cube of 1000, and
         masses as those of :func:`transport_masses`.
-    seed : int
 
     Examples
     --------

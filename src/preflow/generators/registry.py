@@ -29,10 +29,10 @@ from .bipartite import (
     road_like,
 )
 from .genrmf import rmf
+from .grids import grid_2d, grid_3d
 from .irregular import rmat_flow, roads, superpixels, surface
 from .min_cost import cost_grid, goto, gridgen, netgen, phase_grid, point_transport, uniform_transport
 from .triangulations import delaunay, hugetrace_like, triangulation_dual
-from .vision import grid_2d, grid_3d
 from .washington import (
     cheriyan,
     dinic_bad,

@@ -49,7 +49,6 @@ def delaunay(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph:
         Number of points; approximate if there are several patches.
     patches : int
         Number of patches along each side of the square.
-    seed : int
 
     Examples
     --------
@@ -98,7 +97,6 @@ def hugetrace_like(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph
         Number of triangles.
     patches : int
         Number of patches along each side of the square; each has its curve.
-    seed : int
 
     Examples
     --------

@@ -58,16 +58,11 @@ def mesh(width: int, levels: int, *, max_capacity: int = DEFAULT_CAPACITY, seed:
         Number of levels (dim2), at least 2.
     max_capacity : int
         Capacities are uniform in ``[1, max_capacity]``; arcs at the terminals have three times the maximum.
-    seed : int
 
     Returns
     -------
     MaxFlowProblem
         ``width * levels + 2`` vertices, ``3 * width * (levels - 1) + 2 * width`` arcs.
-
-    Notes
-    -----
-    Time and memory O(width * levels).
 
     Examples
     --------
@@ -166,16 +161,11 @@ def matching(n: int, degree: int, *, seed: int = 0) -> MaxFlowProblem:
         Vertices on either side (dim1).
     degree : int
         Distinct random right vertices that each left vertex leads to (dim2), at most ``n``.
-    seed : int
 
     Returns
     -------
     MaxFlowProblem
         ``2 * n + 2`` vertices, ``n * (degree + 2)`` arcs.
-
-    Notes
-    -----
-    Time and memory O(n * degree), times log(degree) for keeping targets distinct.
 
     Examples
     --------
@@ -207,7 +197,6 @@ def square_mesh(
         Arcs of a vertex (dim2), at most ``side``.
     max_capacity : int
         Capacities are uniform in ``[1, max_capacity]``; arcs at the terminals have three times the maximum.
-    seed : int
 
     Returns
     -------
@@ -215,10 +204,6 @@ def square_mesh(
         ``side**2 + 2`` vertices, ``side * (side - 1) * degree - degree * (degree - 1) / 2 + 2 * side``
         arcs: a target past the end of a level lies in the level after it, and one past the last vertex
         is left out.
-
-    Notes
-    -----
-    Time and memory O(side**2 * degree).
 
     Examples
     --------
@@ -285,17 +270,12 @@ def line(n: int, m: int, degree: int = 128, *, seed: int = 0) -> MaxFlowProblem:
         Vertices joined to each terminal (dim2); also the mean distance between targets.
     degree : int
         Arcs of a vertex; those past the end of the line are left out.
-    seed : int
 
     Returns
     -------
     MaxFlowProblem
         ``n * m + 2`` vertices and at most ``n * m * degree + 2 * m`` arcs; capacities are uniform in
         ``[1, 10**6]``.
-
-    Notes
-    -----
-    Time and memory O(n * m * degree), times log(degree) for keeping targets distinct.
 
     Examples
     --------
@@ -423,17 +403,11 @@ def dinic_bad(n: int, *, seed: int = 0) -> MaxFlowProblem:
     ----------
     n : int
         Number of vertices, at least 2; source first, sink last.
-    seed : int
-        Without effect.
 
     Returns
     -------
     MaxFlowProblem
         ``2 * n - 3`` arcs, by tail, the one to the sink first; the optimum is ``n + 1`` (2 for n = 2).
-
-    Notes
-    -----
-    Time and memory O(n).
 
     Examples
     --------
@@ -460,18 +434,12 @@ def goldberg_bad(n: int, *, seed: int = 0) -> MaxFlowProblem:
     ----------
     n : int
         Number of parallel paths.
-    seed : int
-        Without effect.
 
     Returns
     -------
     MaxFlowProblem
         ``3 * n + 3`` vertices, ``4 * n + 1`` arcs by tail, those of the hub last head first; the optimum
         is ``n``.
-
-    Notes
-    -----
-    Time and memory O(n).
 
     Examples
     --------
@@ -506,8 +474,6 @@ def cheriyan(n: int, m: int, c: int, *, seed: int = 0) -> MaxFlowProblem:
         Arcs from a into a gadget.
     c : int
         Arcs of a gadget's chain from one entry to the next.
-    seed : int
-        Without effect.
 
     Returns
     -------
