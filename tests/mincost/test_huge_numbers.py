@@ -278,3 +278,13 @@ def test_answers_of_which_floats_lose_parts(method: str, huge: float) -> None:
     result = preflow.min_cost_flow(network, [0.0, 0.0, 0.0], method=method)
     result.verify()
     assert (result.flow.tolist(), result.cost) == ([-1, 1, 1], -0.5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_supply_that_rounding_of_huge_capacities_would_hide(method: str) -> None:
+    """Supplies need not sum to zero beside a capacity of 5.2e65, but no arc leads out of the vertex."""
+    arcs = [3, 4], [4, 3], [5.2e65, 1], [-1, 0]
+    with pytest.raises(InfeasibleFlowError) as caught:
+        preflow.min_cost_flow(arcs, [1.0, 0, 0, 0, 0], method=method)
+    assert caught.value.vertices == (0,)
+    assert caught.value.excess == 1

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import preflow
 from preflow.arrays import Array
 from preflow.certify.exact import exact_dot
-from preflow.errors import InvalidInputError, NotOptimalError, VerificationError
+from preflow.errors import CostOverflowError, InvalidInputError, NotOptimalError, VerificationError
 from tests.fuzz.transports import check_floats, exact_plan
 
 METHODS = [method.name for method in preflow.methods("transport") if method.device == "cpu"]
@@ -237,3 +237,11 @@ def test_an_approximate_result() -> None:
     ):
         with pytest.raises(VerificationError):
             wrong.verify()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_terms_past_float64_are_refused_where_nothing_is_proved(method: str) -> None:
+    """Terms of 1e400 may cancel in the cost, but rounded prices times masses prove nothing of it."""
+    cost = [[-1e100, 1e-100, 1], [-1e100, 1e-100, 1e100], [0, -1, -1e100]]
+    with pytest.raises(CostOverflowError, match="costs times masses"):
+        preflow.transport(cost, [1e208, 2e300, 1e208], [1e300, 1e-300, 1e300], method=method)

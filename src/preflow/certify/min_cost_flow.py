@@ -371,10 +371,20 @@ def lacking_at(network: CostNetwork, supply: Array, flow: Array) -> Array:
         return left
     (amounts, sent), exponent = as_integers(flow, supply)
     sent = sent.copy()
-    sent[int(np.abs(sent).argmax())] -= sent.sum()
+    sent[busiest_vertex(supply, network.tail, network.head, flow)] -= sent.sum()
     np.subtract.at(sent, network.tail, amounts)
     np.add.at(sent, network.head, amounts)
     return as_floats(sent, exponent)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def busiest_vertex(supply: Array, tail: Array, head: Array, flow: Array) -> int:
+    """Return the vertex that most passes, without self loops: what supplies sum to counts there."""
+    passing = np.abs(supply.astype(np.float64))
+    moved = np.where(tail == head, 0.0, np.abs(flow.astype(np.float64)))
+    for end in (tail, head):
+        passing += np.bincount(end, moved, len(passing))
+    return int(passing.argmax())
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -387,10 +397,7 @@ def float_balances(network: CostNetwork, supply: Array, flow: Array) -> Array:
     amounts = np.where(network.tail == network.head, 0.0, flow)
     _, surplus = _surplus(supply) if len(left) else (0, 0.0)
     if surplus:
-        passing = np.abs(left)
-        for end in (network.tail, network.head):
-            passing += np.bincount(end, np.abs(amounts), len(left))
-        left[int(passing.argmax())] -= surplus
+        left[busiest_vertex(supply, network.tail, network.head, flow)] -= surplus
     left -= np.bincount(network.tail, amounts, len(left))
     left += np.bincount(network.head, amounts, len(left))
     return left

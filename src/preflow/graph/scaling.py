@@ -225,7 +225,7 @@ def is_close(
     """
     if isinstance(gap, int) and isinstance(size, int):
         return gap <= 0
-    return gap <= accepted_gap(terms, single=single) * size + rounding
+    return gap <= accepted_gap(terms, single=single) * size + rounding and gap < math.inf
 
 
 def size_of(values: Array) -> float:

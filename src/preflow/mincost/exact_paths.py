@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..certify.exact import as_integers
-from ..certify.min_cost_flow import ExactPotentials, OneWay
+from ..certify.min_cost_flow import ExactPotentials, OneWay, busiest_vertex
 from ..solving.run import Control
 from .solution import Ending
 
@@ -48,14 +48,14 @@ class _StoppedError(Exception):
 class ExactPaths:
     """One solve from a guess of the potentials, which are finite, like all bounds of `arcs`.
 
-    The supply is balanced at the largest where rounding has changed the sum.
+    The supplies are balanced where most passes, if rounding has changed their sum.
     """
 
     def __init__(self, arcs: OneWay, supply: Array, potentials: Array, control: Control) -> None:
         (cost, price), self.cost_exponent = as_integers(arcs.cost, potentials)
         (lower, upper, flow, sent), self.exponent = as_integers(arcs.lower, arcs.upper, arcs.flow, supply)
         if len(sent):
-            sent[int(np.abs(sent).argmax())] -= sent.sum()
+            sent[busiest_vertex(supply, arcs.tail, arcs.head, arcs.flow)] -= sent.sum()
         self.tail: list[int] = arcs.tail.tolist()
         self.head: list[int] = arcs.head.tolist()
         self.cost: list[int] = cost.tolist()

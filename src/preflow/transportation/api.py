@@ -28,6 +28,7 @@ from ..certify.transport import (
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import (
     CapacityOverflowError,
+    CostOverflowError,
     InfeasibleFlowError,
     InvalidInputError,
     UnsuitableMethodError,
@@ -308,6 +309,8 @@ class TransportCall(Call[Any]):
             answer = again.refined(answer)
             finished = answer.proof.close or not self.control.stopped
         proof = answer.proof
+        if finished and proof.gap == proof.size == math.inf:
+            raise CostOverflowError("costs times masses are more than float64 can represent")
         status = self.control.status(self.method, finished, close=proof.close)
         lower = proof.cost if status == "optimal" else min(proof.bound, proof.cost)
         prices = answer.u, answer.v
