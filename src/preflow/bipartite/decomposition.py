@@ -63,12 +63,6 @@ class DulmageMendelsohn(ReadOnlyArrays):
     matching: MatchingResult
     lower: bool = False
 
-    def __post_init__(self) -> None:
-        for array in (self.row_order, self.column_order, self.row_blocks, self.column_blocks):
-            array.flags.writeable = False
-        for array in (self.coarse_rows, self.coarse_columns):
-            array.flags.writeable = False
-
     @property
     def num_blocks(self) -> int:
         """Number of diagonal blocks."""

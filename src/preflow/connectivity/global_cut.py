@@ -146,9 +146,6 @@ class GlobalMinCut(DrawnResult):
     _rounds: tuple[Contraction, ...]
     _order: NDArray[np.int64]
 
-    def __post_init__(self) -> None:
-        self.side.flags.writeable = False
-
     @property
     def status(self) -> Status:
         """The word "optimal", or "approximate" where the gap is not small beside the value."""

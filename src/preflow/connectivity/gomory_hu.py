@@ -89,10 +89,6 @@ class GomoryHuTree(DrawnResult):
     gap: float
     _gaps: NDArray[np.float64]
 
-    def __post_init__(self) -> None:
-        for array in (self.parent, self.weight):
-            array.flags.writeable = False
-
     @property
     def status(self) -> Status:
         """The word "optimal", or "approximate" where the gap of an edge is not small beside its weight."""

@@ -73,10 +73,6 @@ class EdgeConnectivity(DrawnResult):
     graph: UndirectedGraph | FlowNetwork
     terminals: tuple[int, int] | None
 
-    def __post_init__(self) -> None:
-        for array in (self.edges, self.side):
-            array.flags.writeable = False
-
     def cut_edges(self) -> list[tuple[Hashable, Hashable]]:
         """Return the edges to remove as pairs of vertices, with the caller's labels, as given.
 
@@ -161,10 +157,6 @@ class VertexConnectivity(DrawnResult):
     side: NDArray[np.bool_]
     graph: UndirectedGraph | FlowNetwork
     terminals: tuple[int, int] | None
-
-    def __post_init__(self) -> None:
-        for array in (self.vertices, self.side):
-            array.flags.writeable = False
 
     def cut_vertices(self) -> list[Hashable]:
         """Return the vertices to remove, with the caller's labels.

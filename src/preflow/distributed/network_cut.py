@@ -165,7 +165,6 @@ class _Solve(SolveByRegions):
         if solved.scale_exponent is not None:
             gap = proved_gap(upper, solved.lower, upper)
         status = status_of(solved.finished, solved.scale_exponent is None or gap <= accepted * upper)
-        solved.sink_side.flags.writeable = False
         return RegionMinCutResult(
             status,
             solved.lower,

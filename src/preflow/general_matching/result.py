@@ -77,17 +77,8 @@ class GeneralMatchingResult(BoundedResult):
     _gap: int | float
 
     def __post_init__(self) -> None:
-        self._freeze()
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        super().__setstate__(state)
-        self._freeze()
-
-    def _freeze(self) -> None:
-        proofs = [self.duals or (), *(step.duals for step in self.steps)]
-        for array in (self.mate, self.barrier, *(array for duals in proofs for array in duals)):
-            if isinstance(array, np.ndarray):
-                array.flags.writeable = False
+        super().__post_init__()
+        make_read_only(self.steps)
 
     @property
     def cardinality(self) -> int:

@@ -19,13 +19,14 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Indices, Integers
 from ..errors import CostOverflowError, InvalidInputError
+from ..solving.read_only import read_only_view
 from .cost_network import CostNetwork, is_integral
 from .network import INT64_MAX, exact_sum
 from .scaling import float_sum, total_of
@@ -41,10 +42,6 @@ COST_BITS = 48
 CHUNK = 1 << 20
 #: Costs of float data stay below this number.
 MOST_FLOAT = 2.0**1000
-
-
-#: The type of the numbers of an array.
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class StandardForm(NamedTuple):
@@ -74,13 +71,6 @@ def read_only(form: StandardForm) -> StandardForm:
     return StandardForm(
         view(form.tail), view(form.head), view(form.capacity), view(form.cost), view(form.supply)
     )
-
-
-def read_only_view(values: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a view that nobody may write to."""
-    view = values.view()
-    view.flags.writeable = False
-    return view
 
 
 @dataclass(frozen=True, eq=False)

@@ -344,6 +344,4 @@ class WarmGrid(Exclusive):
         )
         solution: GridSolution = grid_solution(grid, state, self._sink_side, True)
         value = grid.in_network_units(lower_bound(grid, solution.terminal))
-        labels = self.labels
-        labels.flags.writeable = False
-        return GridCutResult("optimal", value, value, stats, labels, network, 0, grid, solution, None)
+        return GridCutResult("optimal", value, value, stats, self.labels, network, 0, grid, solution, None)

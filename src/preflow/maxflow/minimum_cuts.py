@@ -284,8 +284,6 @@ def _cuts_of(result: MinCutResult) -> MinimumCuts:
     component[free] = number[found]
     first, second = number[found[ends[0]]], number[found[ends[1]]]
     needs = _pairs(first[first != second], second[first != second], int(count) + 1)
-    for array in (component, needs):
-        array.flags.writeable = False
     return MinimumCuts(component, int(count), needs, result)
 
 

@@ -233,11 +233,6 @@ class ParametricMaxFlow(DrawnResult):
     gap: float
     _flows: PieceFlows
 
-    def __post_init__(self) -> None:
-        parts = self.breakpoints, self.level, self.intercept, self.slope, self.sources, self.sinks
-        for array in (*parts, self.arc_slope):
-            array.flags.writeable = False
-
     @property
     def num_cuts(self) -> int:
         """The number of different cuts, one more than that of breakpoints."""

@@ -61,10 +61,6 @@ class MinCutResult(BoundedResult):
     _gap: int | float
     _second_stage: SecondStage
 
-    def __post_init__(self) -> None:
-        for terminals in (self.sources, self.sinks):
-            terminals.flags.writeable = False
-
     @property
     def gap(self) -> int | float:
         """A proved bound of the difference between `value` and the optimum of the input capacities.

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Index, Int64, Integers
-from ..graph.standard_form import StandardForm, read_only, read_only_view
+from ..graph.standard_form import StandardForm, read_only
 from ..kernels.constants import ZERO
 from ..kernels.kernel import kernel
 from ..parallel.pieces import run_pieces
+from ..solving.read_only import read_only_view
 
 #: Numbers of an arc.
 FIELDS = np.uint64(4)

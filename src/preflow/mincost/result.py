@@ -51,17 +51,6 @@ class MinCostFlowResult(BoundedResult):
     _basis: Array | None = None
     _exact: ExactPotentials | None = None
 
-    def __post_init__(self) -> None:
-        for array in (self.flow, self.potentials, self.supply):
-            if isinstance(array, np.ndarray):
-                array.flags.writeable = False
-        if self._basis is not None:
-            self._basis.flags.writeable = False
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        super().__setstate__(state)
-        self.__post_init__()
-
     @property
     def cost(self) -> int | float:
         """The minimum cost, as a Python integer where the data are integers: it cannot wrap.

@@ -127,9 +127,6 @@ class FlowAndCut(DrawnResult):
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
 
-    def __post_init__(self) -> None:
-        freeze(self.flow, self.sink_side, self.sources, self.sinks)
-
     def verify(self) -> None:
         """Prove flow and cut optimal for the network as given, in linear time."""
         bounds = ("optimal", self.value, self.value, self.gap)
@@ -149,13 +146,6 @@ class FlowAndCut(DrawnResult):
         texts = flow_texts(self.flow, network.capacity)
         arcs = Arcs(network.tail, network.head, self.flow, texts, in_cut)
         return draw_flow(ax, arcs, network.labels, side_colours(self.sink_side), self.sources, self.sinks)
-
-
-def freeze(*arrays: Array) -> None:
-    """Make arrays read-only; what is none is left to `verify`."""
-    for array in arrays:
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
 
 
 def check_fits(result: MaxFlowResult | MinCutResult | MinCostFlowResult, network: object) -> None:

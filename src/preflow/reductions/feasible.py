@@ -32,7 +32,6 @@ from .base import (
     FlowReduction,
     check_fits,
     difference,
-    freeze,
     join,
     supplies_or_own,
     totals,
@@ -62,9 +61,6 @@ class FeasibleFlow(DrawnResult):
     flow: Array
     network: CostNetwork
     supply: Array
-
-    def __post_init__(self) -> None:
-        freeze(self.flow, self.supply)
 
     def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
         """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.

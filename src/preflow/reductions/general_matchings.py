@@ -28,7 +28,6 @@ from ..graph.scaling import is_close, size_of
 from ..graph.undirected import UndirectedGraph, as_undirected_graph
 from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
-from .base import freeze
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,9 +85,6 @@ class EdgeSet(DrawnResult):
             else [number(each) for each in graph.weight.tolist()]
         )
         return draw_graph(ax, graph.tail, graph.head, chosen, texts, graph.labels, matched_colours(filled))
-
-    def __post_init__(self) -> None:
-        freeze(*(value for value in vars(self).values() if isinstance(value, np.ndarray)))
 
     def _check(self, *, once: bool = True) -> None:
         """Check the fields that all problems share, but for `weight` and `gap`; `once`: no edge twice."""

@@ -24,7 +24,7 @@ from ..graph.edge_tables import data_frame, in_order_of, labels_of
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
-from .base import CostReduction, alike, check_fits, freeze, one_matrix, read_limits
+from .base import CostReduction, alike, check_fits, one_matrix, read_limits
 from .most_for_least import MaxFlowMinCostResult, max_flow_min_cost
 
 if TYPE_CHECKING:
@@ -75,10 +75,6 @@ class JobAssignment(DrawnResult):
     cover_workers: NDArray[np.bool_]
     cover_jobs: NDArray[np.bool_]
     labels: SideLabels = None
-
-    def __post_init__(self) -> None:
-        freeze(self.worker, self.job, self.load, self.rent, self.price, self.limit, self.needs)
-        freeze(self.cover_workers, self.cover_jobs)
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """Return the pairs (worker, job), named by the caller's labels if the costs have some."""

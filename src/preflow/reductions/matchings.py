@@ -25,7 +25,7 @@ from ..graph.network import INT64_MAX, FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
-from .base import FlowReduction, check_fits, freeze, read_limits, sum_of, totals
+from .base import FlowReduction, check_fits, read_limits, sum_of, totals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,10 +64,6 @@ class BMatching(DrawnResult):
     cover_columns: NDArray[np.bool_]
     row_labels: tuple[Hashable, ...] | None = None
     column_labels: tuple[Hashable, ...] | None = None
-
-    def __post_init__(self) -> None:
-        freeze(self.count, self.edge_row, self.edge_column, self.row_limit, self.column_limit)
-        freeze(self.cover_rows, self.cover_columns)
 
     @property
     def row(self) -> NDArray[np.int64]:

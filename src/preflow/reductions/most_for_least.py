@@ -64,13 +64,6 @@ class MaxFlowMinCostResult(MinCostFlowResult):
     _amount: int | float
     _amount_gap: int | float
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for array in (self.sources, self.sinks, self.own_supply):
-            array.flags.writeable = False
-        if self.sink_side is not None:
-            self.sink_side.flags.writeable = False
-
     @property
     def amount(self) -> int | float:
         """The amount that all sources send together; the largest that was found, if the time was over."""

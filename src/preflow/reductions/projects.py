@@ -37,7 +37,7 @@ from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
 from ..solving.run import Deadline
-from .base import CutReduction, alike, check_fits, freeze, sum_of
+from .base import CutReduction, alike, check_fits, sum_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,9 +94,6 @@ class ProjectSelection(DrawnResult):
     closure: Closure = "largest"
     gap: int | float = 0
     steps: tuple[MaxFlowResult, ...] = ()
-
-    def __post_init__(self) -> None:
-        freeze(self.selected, self.profits, self.project, self.required)
 
     def projects(self) -> list[Hashable]:
         """Return the selected projects, by the caller's labels."""

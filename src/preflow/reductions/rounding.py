@@ -22,7 +22,7 @@ from ..graph.placement import host_array
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
-from .base import FlowReduction, freeze
+from .base import FlowReduction
 from .feasible import CirculationAsMaxFlow
 
 if TYPE_CHECKING:
@@ -45,9 +45,6 @@ class RoundedMatrix(DrawnResult):
 
     values: NDArray[np.int64]
     given: Array
-
-    def __post_init__(self) -> None:
-        freeze(self.values, self.given)
 
     def verify(self) -> None:
         """Check that each entry, each sum of a row or a column, and the total are rounded up or down.

@@ -38,7 +38,7 @@ from ..solving.drawn import DrawnResult
 from ..solving.read_only import ReadOnlyArrays
 from ..transportation.api import transport, with_equal_sums
 from ..transportation.result import TransportResult
-from .base import CostReduction, check_fits, freeze, one_matrix
+from .base import CostReduction, check_fits, one_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,9 +69,6 @@ class PricedAssignment(DrawnResult):
     cost: int | float
     gap: int | float
     costs: DenseCosts | SparseCosts
-
-    def __post_init__(self) -> None:
-        freeze(self.row, self.column, self.u, self.v)
 
     def verify(self) -> None:
         """Prove the assignment optimal within `gap`, in one pass over the costs."""

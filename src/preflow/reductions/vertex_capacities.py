@@ -25,7 +25,6 @@ from ..solving.drawn import DrawnResult
 from .base import (
     FlowReduction,
     check_fits,
-    freeze,
     join,
     net_flow,
     one_way,
@@ -67,9 +66,6 @@ class VertexFlow(DrawnResult):
     network: FlowNetwork
     limit: Array
     result: MaxFlowResult
-
-    def __post_init__(self) -> None:
-        freeze(self.flow, self.cut_arcs, self.cut_vertices, self.limit)
 
     def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
         """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.

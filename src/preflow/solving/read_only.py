@@ -1,15 +1,19 @@
-"""Results stay as they are: arrays are read-only in copies, too, and damage is found by the proof."""
+"""Results stay as they are: arrays are read-only, in copies, too, and damage is found by the proof."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import NotOptimalError, SolverError, VerificationError
 
+#: The type of the numbers of an array.
+Scalar = TypeVar("Scalar", bound=np.generic)
 #: The sections of numpydoc with which the docstrings of these methods end, the same in all results.
 SECTIONS = {
     "verify": """
@@ -48,6 +52,10 @@ MissingDependencyError
 class ReadOnlyArrays:
     """An object whose public NumPy arrays are read-only, also once it was pickled or copied.
 
+    A dataclass makes those of its fields read-only that are arrays or named tuples. A class with other tuples
+    of arrays does that for them itself: labels are tuples, too, and there may be many. What is no array is
+    left to `verify`.
+
     A field that is damaged, of a wrong type say, may make a proof fail with any error. So `verify` of each
     subclass raises VerificationError in place of errors of Python and NumPy, and of InvalidInputError. Where
     `verify` may raise InvalidInputError for another reason, the proof itself is the method `_prove`.
@@ -66,11 +74,23 @@ class ReadOnlyArrays:
             if text and "Raises\n------" not in text:
                 method.__doc__ = text + sections
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not name.startswith("_") and (isinstance(value, np.ndarray) or hasattr(value, "_fields")):
+                make_read_only(value)
+
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         for name, value in state.items():
             if not name.startswith("_"):
                 make_read_only(value)
+
+
+def read_only_view(values: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return a view that nobody may write to."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 def make_read_only(value: object) -> None:

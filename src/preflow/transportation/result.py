@@ -59,11 +59,6 @@ class TransportResult(BoundedResult):
     costs: TransportCosts
     _gap: int | float
 
-    def __post_init__(self) -> None:
-        for array in (self.row, self.column, self.mass, self.u, self.v, self.a, self.b):
-            if isinstance(array, np.ndarray):
-                array.flags.writeable = False
-
     def _fill(self) -> None:
         """Make the arrays of a result of a batch."""
         part = self.__dict__.get("_part")

@@ -316,8 +316,6 @@ class GridBatchCall(Call[GridNetwork]):
         if items:  # the last solve of an item counts, so that parts may be of no use
             used, place[:, 0] = np.unique(place[:, 0], return_inverse=True)
             parts = [parts[number] for number in used]
-        for values in (optimal, place):
-            values.flags.writeable = False
         return GridCutBatchResult(
             status=self.control.status(self.method, not stopped, close=bool(optimal.all())),
             lower_bound=_as_array(lower),
@@ -356,9 +354,6 @@ def _as_array(numbers: list[Number]) -> Array:
     """Return Python numbers as int64 or float64, as an array of objects if one would change."""
     if all(isinstance(number, int) for number in numbers):
         fits = all(-INT64_MAX <= number <= INT64_MAX for number in numbers)
-        array = np.array(numbers, dtype=np.int64 if fits else object)
-    else:
-        exact = all(abs(number) <= EXACT_FLOAT for number in numbers if isinstance(number, int))
-        array = np.array(numbers, dtype=np.float64 if exact else object)
-    array.flags.writeable = False
-    return array
+        return np.array(numbers, dtype=np.int64 if fits else object)
+    exact = all(abs(number) <= EXACT_FLOAT for number in numbers if isinstance(number, int))
+    return np.array(numbers, dtype=np.float64 if exact else object)

@@ -24,6 +24,7 @@ from ...errors import VerificationError
 from ...graph.grid import DeviceGridNetwork, GridNetwork
 from ...graph.placement import HostArrays
 from ...graph.scaling import sum_slack
+from ...solving.read_only import read_only_view
 from ...solving.result import HEADLINES, BoundedResult
 from ..result import GridCutResult
 from ..solution import GridSolution
@@ -85,15 +86,10 @@ class GridCutBatchResult(BoundedResult):
     _parts: tuple[GridCutResult, ...]
     _place: NDArray[np.int64]
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        super().__setstate__(state)
-        self._gap.flags.writeable = False
-        self._place.flags.writeable = False
-
     @property
     def gap(self) -> Array:  # type: ignore[override]
         """A proved bound of the difference between each value and the optimum."""
-        return self._gap
+        return read_only_view(self._gap)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the two sides of each cut as a sheet of small pictures; of volumes the middle slices.

@@ -278,17 +278,6 @@ class BatchCall(Call[FlowNetworkBatch]):
             self.bound(unfinished & ~alone, survey, answers)
             for item in np.flatnonzero(unfinished & alone).tolist():
                 self.bound_alone(item, answers)
-        outcome = (
-            found.flow,
-            found.sink_side,
-            found.source_side,
-            optimal,
-            answers.lower,
-            answers.upper,
-            answers.gap,
-        )
-        for values in outcome:
-            values.flags.writeable = False
         return MaxFlowBatchResult(
             status=self.control.status(self.method, not unfinished.any(), close=bool(optimal.all())),
             lower_bound=answers.lower,

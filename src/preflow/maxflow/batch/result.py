@@ -17,6 +17,7 @@ from ...errors import InvalidInputError, VerificationError
 from ...graph.network_batch import FlowNetworkBatch
 from ...graph.scaling import accepted_gap, sum_slack
 from ...graph.solved_capacities import is_whole
+from ...solving.read_only import read_only_view
 from ...solving.result import HEADLINES, BoundedResult
 from ...steps.step import KnownFlow
 from ..result import MaxFlowResult
@@ -78,14 +79,10 @@ class MaxFlowBatchResult(BoundedResult):
             )
         return self[0].plot(ax=ax)
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        super().__setstate__(state)
-        self._gap.flags.writeable = False
-
     @property
     def gap(self) -> Array:  # type: ignore[override]
         """A proved bound of the difference between each value and the optimum."""
-        return self._gap
+        return read_only_view(self._gap)
 
     def __len__(self) -> int:
         return len(self.networks)

@@ -960,8 +960,6 @@ class MaxFlow(Exclusive):
         if not finished:
             sink_side, upper = best_cut(network, call.sources, call.sinks, sink_side, whole=True)
             gap = proved_gap(upper, value, upper)
-        for array in (flow, sink_side):
-            array.flags.writeable = False
         kept.num_edits = 0
         self._kept = kept
         return MaxFlowResult(

@@ -24,11 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Indices, Int64
-from ...graph.standard_form import StandardForm, read_only, read_only_view
+from ...graph.standard_form import StandardForm, read_only
 from ...kernels.atomics import fetch_add
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.pieces import run_pieces
+from ...solving.read_only import read_only_view
 from ..residual import COST, FIELDS, LEFT, MATE, Residual, empty_residual, length_of, put_flow
 
 #: For each residual arc, where the pass moves it; see :func:`move_arcs`.
