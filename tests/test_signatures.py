@@ -112,9 +112,11 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
                 shared = module is not preflow and name in preflow.__all__
                 yield f"{module.__name__.removeprefix('preflow.')}.{name}" if shared else name, value
             if inspect.isclass(value):
-                for method in vars(value):
-                    if method[0] != "_" and callable(getattr(value, method)):
-                        yield f"{name}.{method}", getattr(value, method)
+                for method in dir(value):
+                    function = getattr(value, method)
+                    ours = (getattr(function, "__module__", None) or "").startswith("preflow")
+                    if method[0] != "_" and callable(function) and ours:
+                        yield f"{name}.{method}", function
 
 
 @pytest.mark.parametrize(("name", "function"), [pytest.param(n, f, id=n) for n, f in public_callables()])

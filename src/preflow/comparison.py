@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .arrays import AnyArray
 from .checks import check_integer
 from .cuts import min_cut
 from .errors import InvalidInputError, PreflowError, SolverError, VerificationError
-from .graph.edge_tables import data_frame
+from .graph.edge_tables import Tabular
 from .graph.grid import GridNetwork
 from .registry import FUNCTIONS, PROBLEMS, problem_of
 from .registry import methods as methods_of
@@ -22,9 +22,6 @@ from .solving.dispatch import find_method
 from .solving.method import load
 from .solving.result import BoundedResult
 from .solving.timing import solving_seconds
-
-if TYPE_CHECKING:
-    import pandas
 
 #: The most counts in the text of a table.
 SHOWN_COUNTS = 3
@@ -47,7 +44,7 @@ class Measured(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Tabular):
     """The methods of a problem on one instance; a table in notebooks.
 
     Attributes
@@ -92,7 +89,7 @@ class Comparison:
         return min(timed, key=lambda row: row.seconds or 0.0).method
 
     def to_columns(self) -> dict[str, AnyArray]:
-        """Return the columns of :meth:`to_pandas` as arrays; a missing number is NaN."""
+        """Return the columns of :meth:`to_pandas`: for each method its numbers and counts; NaN is none."""
         names = dict.fromkeys(name for row in self.rows for name in row.counts)
         columns: dict[str, list[Any]] = {
             name: [getattr(row, name) for row in self.rows]
@@ -102,16 +99,6 @@ class Comparison:
             columns[name] = [row.counts.get(name, 0) for row in self.rows]
         columns["note"] = [row.note for row in self.rows]
         return {name: _array(values) for name, values in columns.items()}
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with a row for each method; operation counts are columns.
-
-        Raises
-        ------
-        MissingDependencyError
-            pandas is not installed.
-        """
-        return data_frame(self.to_columns())
 
     def _table(self) -> list[list[str]]:
         """Return the cells, with a line of titles."""

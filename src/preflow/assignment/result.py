@@ -20,18 +20,17 @@ from ..drawing.pairs import check_cells, draw_costs
 from ..errors import InvalidInputError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts, shown_matrix
 from ..graph.device.costs import DeviceCosts
-from ..graph.edge_tables import data_frame, labels_of
+from ..graph.edge_tables import Tabular, labels_of
 from ..graph.point_costs import PointCosts
 from ..solving.result import NEGLIGIBLE_GAP, BoundedResult
 from ..stats import AssignmentStats
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AssignmentResult(BoundedResult):
+class AssignmentResult(Tabular, BoundedResult):
     """An assignment of the least cost, or the bounds that were proved within the time limit.
 
     For a batch of matrices, all arrays and the bounds have the batch's leading dimensions. Arrays are NumPy
@@ -96,12 +95,12 @@ class AssignmentResult(BoundedResult):
         labels = self.costs.labels
         return list(found) if labels is None else [(labels[0][i], labels[1][j]) for i, j in found]
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with a row for each pair of a single matrix.
+    def to_columns(self) -> dict[str, AnyArray]:
+        """Return the columns of :meth:`to_pandas`, with a row for each pair of a single matrix.
 
         Returns
         -------
-        DataFrame
+        dict of arrays
             The columns "row" and "column" have the caller's labels, numbers if there are none, and "cost" the
             costs of the pairs.
 
@@ -109,8 +108,6 @@ class AssignmentResult(BoundedResult):
         ------
         InvalidInputError
             The costs are a batch of matrices.
-        MissingDependencyError
-            pandas is not installed.
 
         Examples
         --------
@@ -121,10 +118,6 @@ class AssignmentResult(BoundedResult):
         0  ada   cook     1
         1  bob    sew     2
         """
-        return data_frame(self.to_columns())
-
-    def to_columns(self) -> dict[str, AnyArray]:
-        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         if self.costs.leading:
             raise InvalidInputError("a table is for one matrix of costs, these are a batch")
         row, column = (self._by_item(side)[0] for side in (self.row, self.column))

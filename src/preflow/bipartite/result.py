@@ -14,7 +14,7 @@ from ..certify.fields import check_bounds
 from ..certify.matching import check_cover, check_matching
 from ..drawing.pairs import draw_two_columns
 from ..graph.bipartite import BipartiteGraph
-from ..graph.edge_tables import data_frame, labels_of
+from ..graph.edge_tables import Tabular, labels_of
 from ..solving.read_only import make_read_only
 from ..solving.result import HEADLINES, BoundedResult
 from ..stats import MatchingStats
@@ -22,13 +22,12 @@ from .cover import VertexCover, koenig_cover, trivial_cover
 from .match_arrays import Matching
 
 if TYPE_CHECKING:
-    import pandas
     import scipy.sparse
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MatchingResult(BoundedResult):
+class MatchingResult(Tabular, BoundedResult):
     """A maximum matching, or the best one found within the time limit.
 
     Arrays are of the kind that the graph was built from: those of NumPy, of Torch, of JAX, of CuPy.
@@ -97,12 +96,8 @@ class MatchingResult(BoundedResult):
             (row_labels[r], column_labels[c]) for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
         ]
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a table of the pairs: the columns "row" and "column", with the caller's labels."""
-        return data_frame(self.to_columns())
-
     def to_columns(self) -> dict[str, AnyArray]:
-        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
+        """Return the columns "row" and "column" of the pairs, with the caller's labels."""
         row_match = self.on_host().row_match
         rows = np.flatnonzero(row_match >= 0)
         return {

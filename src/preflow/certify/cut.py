@@ -24,6 +24,13 @@ def crossing_arcs(network: FlowNetwork, sink_side: AnyArray) -> tuple[AnyArray, 
     return flatnonzero(~tail_in_sink & head_in_sink), flatnonzero(tail_in_sink & ~head_in_sink)
 
 
+def crossing_capacities(network: FlowNetwork, sink_side: AnyArray) -> list[AnyArray]:
+    """Return the capacities of the arcs over a cut, and the reverse capacities over it if there are some."""
+    forward, backward = crossing_arcs(network, sink_side)
+    reverse = network.reverse_capacity
+    return [network.capacity[forward], *([] if reverse is None else [reverse[backward]])]
+
+
 def cut_capacity(network: FlowNetwork, sink_side: AnyArray, *, whole: bool = False) -> int | float:
     """Return the capacity of the cut with this sink side.
 
@@ -35,10 +42,7 @@ def cut_capacity(network: FlowNetwork, sink_side: AnyArray, *, whole: bool = Fal
     >>> cut_capacity(network, np.array([False, False, True]))
     3
     """
-    forward, backward = crossing_arcs(network, sink_side)
-    capacities = [network.capacity[forward]]
-    if network.reverse_capacity is not None:
-        capacities.append(network.reverse_capacity[backward])
+    capacities = crossing_capacities(network, sink_side)
     if network.capacity.dtype.kind == "i":
         return sum(map(exact_sum, capacities))
     if whole and all(network.xp.isfinite(values).all() for values in capacities):
@@ -48,10 +52,7 @@ def cut_capacity(network: FlowNetwork, sink_side: AnyArray, *, whole: bool = Fal
 
 def _is_exact(network: FlowNetwork, sink_side: AnyArray, value: int | float) -> bool:
     """Return whether a cut of integers, up to 2**53 if they are floats, has exactly the capacity `value`."""
-    forward, backward = crossing_arcs(network, sink_side)
-    capacities = [network.capacity[forward]]
-    if network.reverse_capacity is not None:
-        capacities.append(network.reverse_capacity[backward])
+    capacities = crossing_capacities(network, sink_side)
     xp = network.xp
     whole = all(bool(((each == xp.rint(each)) & (each <= EXACT_FLOAT)).all()) for each in capacities)
     return whole and cut_capacity(network, sink_side, whole=True) == value
@@ -59,10 +60,7 @@ def _is_exact(network: FlowNetwork, sink_side: AnyArray, value: int | float) -> 
 
 def largest_in_cut(network: FlowNetwork, sink_side: AnyArray) -> int | float:
     """Return the largest capacity of an arc across the cut with this sink side; 0 if there is none."""
-    forward, backward = crossing_arcs(network, sink_side)
-    capacities = [network.capacity[forward]]
-    if network.reverse_capacity is not None:
-        capacities.append(network.reverse_capacity[backward])
+    capacities = crossing_capacities(network, sink_side)
     return max((values.max().item() for values in capacities if len(values)), default=0)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import VerificationError
-from ..graph.network import EXACT_FLOAT, INT64_MAX, exact_sum
+from ..graph.network import EXACT_FLOAT, INT64_MAX, exact_sum, largest_size
 
 #: Bits of a word of :func:`exact_dot`.
 WORD = 21
@@ -107,7 +107,7 @@ def exact_dot(first: Array, second: Array) -> int | float:
         return rounded_dots((first, second))[0]
     if not len(first):
         return 0
-    largest = [max(abs(int(values.max())), abs(int(values.min()))) for values in (first, second)]
+    largest = [largest_size(values) for values in (first, second)]
     if largest[0] * largest[1] * len(first) <= INT64_MAX:
         return int(np.dot(first, second))
     total = 0

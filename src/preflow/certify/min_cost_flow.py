@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import InvalidInputError, VerificationError
-from ..graph.cost_network import CostNetwork, is_integral
+from ..graph.cost_network import CostNetwork, amounts_are_whole, is_integral, lower_of
 from ..graph.negative_cycle import negative_cycle
-from ..graph.network import EXACT_FLOAT, INT64_MAX, exact_sum
+from ..graph.network import EXACT_FLOAT, INT64_MAX, exact_sum, largest_size
 from ..graph.scaling import is_close
 from ..graph.standard_form import flow_limit
 from .exact import (
@@ -74,7 +74,7 @@ class OneWay(NamedTuple):
 
 def one_way(network: CostNetwork, supply: Array, flow: Array) -> OneWay:
     """Return the arcs of a network with a flow, each of which leads one way."""
-    lower = np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else network.lower
+    lower = lower_of(network)
     upper, limit = network.capacity, 2 * flow_limit(network, supply)
     with np.errstate(over="ignore"):
         if upper.dtype.kind == "f":
@@ -185,7 +185,7 @@ def reduced_costs(network: CostNetwork, potentials: Array) -> Array:
     """
     cost = _whole(network.cost)
     if cost.dtype.kind == potentials.dtype.kind == "i":
-        largest = [max(abs(int(v.max())), abs(int(v.min()))) if len(v) else 0 for v in (cost, potentials)]
+        largest = [largest_size(v) for v in (cost, potentials)]
         if largest[0] + 2 * largest[1] > INT64_MAX:
             raise VerificationError(f"potentials of up to {largest[1]} are too large for int64")
     # The difference comes first: it is often small beside the potentials, which then round less away.
@@ -204,7 +204,7 @@ def dual_bound(network: CostNetwork, supply: Array, potentials: Array) -> int | 
     if not is_whole(network, supply, potentials):
         return _bound_of_floats(network, supply, potentials)
     reduced = reduced_costs(network, potentials)
-    lower = np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else _whole(network.lower)
+    lower = _whole(lower_of(network))
     upper = network.capacity
     endless = np.isinf(upper) if upper.dtype.kind == "f" else np.zeros(len(upper), dtype=bool)
     bound: int | float = -exact_dot(_whole(potentials), _whole(supply))
@@ -246,6 +246,27 @@ def _bound_of_floats(
     used &= rounded
     error = float(np.dot(np.abs(reduced[used]), np.abs(amount[used])))
     return (math.nextafter(bound, -math.inf) if used.any() or rest < 0 else bound) - ROUNDING * error
+
+
+def cut_bound(network: CostNetwork, supply: Array, sink_side: NDArray[np.bool_]) -> int | float:
+    """Return the largest amount that a cut allows: exact for integers, infinite over an endless arc.
+
+    What a flow sends over the arcs out of the source side, less what it sends back over the cut, is the
+    amount plus the supplies of the source side.
+    """
+    out = ~sink_side[network.tail] & sink_side[network.head]
+    back = sink_side[network.tail] & ~sink_side[network.head]
+    bound = total_amount(network.capacity[out]) - total_amount(supply[~sink_side])
+    if network.lower is not None:
+        bound -= total_amount(network.lower[back])
+    if network.undirected is not None:
+        bound += total_amount(network.capacity[back & network.undirected])
+    return bound
+
+
+def total_amount(amounts: Array) -> int | float:
+    """Return a sum: of integers exactly, also where floats hold them."""
+    return exact_sum(_whole(amounts)) if len(amounts) else 0
 
 
 def _surplus(supply: Array) -> tuple[int, float]:
@@ -317,8 +338,7 @@ class ExactPotentials(NamedTuple):
 
 def rounding_of_amounts(network: CostNetwork, supply: Array, flow: Array, potentials: Array) -> float:
     """Return what rounding of the amounts at each vertex to float64 may change in the optimum."""
-    amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
-    if all(map(is_integral, amounts)) or not network.num_vertices:
+    if amounts_are_whole(network, supply) or not network.num_vertices:
         return 0.0
     moved, sent = (2.0**-52 * np.abs(values.astype(np.float64)) for values in (flow, supply))
     with np.errstate(over="ignore"):
@@ -341,8 +361,7 @@ def amount_slack(network: CostNetwork, supply: Array, flow: Array) -> NDArray[np
 
     It is relative to the largest amount, as long as it is a small part of what passes the vertex.
     """
-    amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
-    if all(map(is_integral, amounts)):
+    if amounts_are_whole(network, supply):
         return None
     share = (network.num_vertices + network.num_arcs + 2) * AMOUNT_ROUNDING
     moved = np.where(network.tail == network.head, 0.0, np.abs(flow.astype(np.float64)))
@@ -454,10 +473,10 @@ def check_cheapest_flow(network: CostNetwork, flow: Array) -> None:
     cost = _whole(network.cost)
     if cost.dtype.kind != "i" or not is_integral(network.cost):
         raise InvalidInputError("costs must be integers to prove a flow cheapest without potentials")
-    largest = max(abs(int(cost.max())), abs(int(cost.min()))) if len(cost) else 0
+    largest = largest_size(cost)
     if (largest + 1) * (network.num_vertices + 1) > INT64_MAX // 2:
         raise InvalidInputError(f"sums of {network.num_vertices} costs of up to {largest} do not fit int64")
-    lower: Any = np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else network.lower
+    lower: Any = lower_of(network)
     both = np.zeros(network.num_arcs, dtype=bool) if network.undirected is None else network.undirected
     lower = np.where(both, -network.capacity, lower)
     forward, backward = np.flatnonzero(flow < network.capacity), np.flatnonzero(flow > lower)
@@ -534,8 +553,7 @@ def check_min_cost_flow(
 
 def is_whole(network: CostNetwork, supply: Array, potentials: Array) -> bool:
     """Whether all numbers are integers, and so is the proof."""
-    amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
-    return potentials.dtype.kind == "i" and all(map(is_integral, [network.cost, *amounts]))
+    return potentials.dtype.kind == "i" and is_integral(network.cost) and amounts_are_whole(network, supply)
 
 
 def _check_exact(exact: ExactPotentials, prices: Array) -> None:

@@ -30,7 +30,7 @@ from ..arrays import AnyArray, Array, Number
 from ..errors import CostOverflowError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
-from ..graph.network import INT64_MAX, exact_sum
+from ..graph.network import INT64_MAX, exact_sum, largest_size
 from ..graph.point_costs import PointCosts
 from ..graph.scaling import is_close
 from ..parallel.pieces import run_pieces
@@ -649,7 +649,5 @@ def _check_range(costs: TransportCosts, item: int, v: Array) -> None:
     if isinstance(costs, PointCosts) or costs.dtype.kind != "i" or v.dtype.kind != "i" or not len(v):
         return
     values = costs.values if isinstance(costs, SparseCosts) else costs.values[item]
-    if values.size:
-        largest = max(abs(int(values.max())), abs(int(values.min())))
-        if largest + max(abs(int(v.max())), abs(int(v.min()))) > INT64_MAX:
-            raise VerificationError("prices are too large for int64")
+    if values.size and largest_size(values) + largest_size(v) > INT64_MAX:
+        raise VerificationError("prices are too large for int64")

@@ -38,7 +38,7 @@ from ..certify.fields import check_array, checked_number
 from ..drawing.axes import number, say
 from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
-from ..graph.edge_tables import data_frame, labelled_sides, labels_of
+from ..graph.edge_tables import Tabular, labelled_sides, labels_of
 from ..graph.network import INT64_MAX, FlowNetwork
 from ..graph.scaling import MARGIN
 from ..graph.undirected import UndirectedGraph
@@ -50,7 +50,6 @@ from .pair_flows import PairNetwork, gusfield, make_network, make_searches, make
 from .reading import WholeWeights, degrees, is_optimal, read_weighted_graph, weight_across, whole_weights
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
 
 
@@ -62,7 +61,7 @@ class _Shape(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GomoryHuTree(DrawnResult):
+class GomoryHuTree(Tabular, DrawnResult):
     """A tree that has the minimum cuts between all pairs of vertices of a graph.
 
     Without one of its edges the tree has two parts. They are the sides of a cut of the graph, whose weight is
@@ -146,12 +145,12 @@ class GomoryHuTree(DrawnResult):
                 below[vertex] = below[self.parent[vertex]]
         return below if below[self.graph.vertex(v)] else ~below
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the tree as a table with a row for each of its edges.
+    def to_columns(self) -> dict[str, Array]:
+        """Return the columns of :meth:`to_pandas`, with a row for each edge of the tree.
 
         Returns
         -------
-        DataFrame
+        dict of arrays
             The columns "source" and "target" have a vertex and its parent, with the caller's labels, and
             "weight" the weight of a minimum cut between them. ``networkx.from_pandas_edgelist`` takes it.
 
@@ -163,10 +162,6 @@ class GomoryHuTree(DrawnResult):
         0      b      a       3
         1      c      b       2
         """
-        return data_frame(self.to_columns())
-
-    def to_columns(self) -> dict[str, Array]:
-        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         labels = self.graph.labels
         return {
             "source": labels_of(labels, np.arange(1, len(self.parent))),

@@ -19,7 +19,7 @@ from ..certify.fields import check_bounds, check_status, checked_number
 from ..drawing.axes import number
 from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CostOverflowError, VerificationError
-from ..graph.edge_tables import data_frame, labels_of
+from ..graph.edge_tables import Tabular, labels_of
 from ..graph.scaling import is_close, size_of
 from ..graph.undirected import UndirectedGraph
 from ..solving.read_only import make_read_only
@@ -28,7 +28,6 @@ from .integer_weights import WeightProof, finer_weights, integer_weights
 from .solution import BlossomDuals, DualStep
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
 
 
@@ -40,7 +39,7 @@ class Blossom(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GeneralMatchingResult(BoundedResult):
+class GeneralMatchingResult(Tabular, BoundedResult):
     """A matching of a general graph, of maximum weight or cardinality, or the best one within the time limit.
 
     Attributes
@@ -162,19 +161,15 @@ class GeneralMatchingResult(BoundedResult):
         labels = self.graph.labels
         return [(u, v) if labels is None else (labels[u], labels[v]) for u, v in ends]
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with a row for each pair, by the lower vertex of each.
+    def to_columns(self) -> dict[str, Array]:
+        """Return the columns of :meth:`to_pandas`, with a row for each pair, by the lower vertex of each.
 
         Returns
         -------
-        DataFrame
+        dict of arrays
             The columns "source" and "target" have the ends of the edges with the caller's labels, "weight"
             their weights if the graph has some.
         """
-        return data_frame(self.to_columns())
-
-    def to_columns(self) -> dict[str, Array]:
-        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         graph, edges = self.graph, self._edges
         columns: dict[str, Array] = {
             "source": labels_of(graph.labels, graph.tail[edges]),

@@ -156,6 +156,11 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         """Number of arcs of the input."""
         return len(self.tail)
 
+    @property
+    def two_way(self) -> Array | bool:
+        """Which arcs may carry flow from their heads to their tails: one bool for each, or False for all."""
+        return False if self.undirected is None else self.undirected
+
     def __repr__(self) -> str:
         return (
             f"CostNetwork({self.num_vertices:,} vertices, {self.num_arcs:,} arcs, costs of {self.cost.dtype})"
@@ -545,6 +550,16 @@ def _attributes(capacity: str, weight: str) -> list[Attribute]:
         Attribute("cost", weight, 0, needed=False, argument="weight"),
         Attribute("lower", "lower", 0, needed=False, left_out=True),
     ]
+
+
+def lower_of(network: CostNetwork) -> Array:
+    """Return the lower bounds of the arcs, zeros if there are none."""
+    return np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else network.lower
+
+
+def amounts_are_whole(network: CostNetwork, supply: Array) -> bool:
+    """Return whether all capacities, lower bounds and supplies are integers, or floats that are integers."""
+    return all(is_integral(each) for each in (network.capacity, supply, network.lower) if each is not None)
 
 
 def is_integral(values: Array) -> bool:

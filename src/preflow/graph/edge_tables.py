@@ -17,13 +17,16 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, M
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import chain
-from typing import Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..arrays import AnyArray, Array, TableInput, Untyped
 from ..errors import InvalidInputError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import pandas
 
 #: What stands for the labels of one end of all edges: Python objects, or an array.
 Ends = Sequence[Hashable] | AnyArray
@@ -553,28 +556,48 @@ def labelled_pairs(
     return list(zip(*(labels_of(labels, ends).tolist() for ends in (tail, head)), strict=True))
 
 
-def labelled_flow(
-    labels: Sequence[Hashable] | None,
-    num_vertices: int,
-    arcs: tuple[AnyArray, AnyArray],
-    flow: Array,
-    two_way: AnyArray,
-) -> dict[Hashable, dict[Hashable, int | float]]:
-    """Return a flow as ``{tail: {head: flow}}``, with an entry for each vertex and each arc.
+class FlowByLabel:
+    """A result with a flow on the arcs of a network."""
 
-    `two_way` says which arcs may carry flow from the head to the tail: they have two entries. Flows of
-    parallel arcs are summed.
-    """
-    names = range(num_vertices) if labels is None else labels
-    flows: dict[Hashable, dict[Hashable, int | float]] = {name: {} for name in names}
-    both_ways = np.broadcast_to(two_way, flow.shape).tolist()
-    columns = (*(end.tolist() for end in arcs), flow.tolist(), both_ways)
-    for u, v, amount, both in zip(*columns, strict=True):
-        out, back = flows[names[u]], flows[names[v]]
-        out[names[v]] = out.get(names[v], 0) + (max(amount, 0) if both else amount)
-        if both:
-            back[names[u]] = back.get(names[u], 0) + max(-amount, 0)
-    return flows
+    network: Any
+    flow: Any
+
+    def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
+        """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.
+
+        Every vertex and every arc has an entry, even without flow; parallel arcs are summed.
+        """
+        network = self.network
+        tail, head, flow = (network.to_host(part) for part in (network.tail, network.head, self.flow))
+        # An arc that may carry flow from its head to its tail has two entries.
+        both_ways = np.broadcast_to(network.two_way, flow.shape)
+        names = range(network.num_vertices) if network.labels is None else network.labels
+        flows: dict[Hashable, dict[Hashable, int | float]] = {name: {} for name in names}
+        columns = tail.tolist(), head.tolist(), flow.tolist(), both_ways.tolist()
+        for u, v, amount, both in zip(*columns, strict=True):
+            out, back = flows[names[u]], flows[names[v]]
+            out[names[v]] = out.get(names[v], 0) + (max(amount, 0) if both else amount)
+            if both:
+                back[names[u]] = back.get(names[u], 0) + max(-amount, 0)
+        return flows
+
+
+class Tabular:
+    """A result that is a table, too."""
+
+    def to_columns(self) -> dict[str, AnyArray]:
+        """Return the columns of :meth:`to_pandas`."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the columns of :meth:`to_columns` as a table; ``polars.DataFrame`` takes these, too.
+
+        Raises
+        ------
+        MissingDependencyError
+            pandas is not installed.
+        """
+        return data_frame(self.to_columns())
 
 
 def data_frame(columns: Mapping[str, AnyArray]) -> Untyped:

@@ -129,6 +129,11 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         """Number of arcs of the input."""
         return len(self.tail)
 
+    @property
+    def two_way(self) -> bool:
+        """Whether arcs may carry flow from their heads to their tails."""
+        return self.reverse_capacity is not None
+
     def on_host(self) -> FlowNetwork:
         """Return the network with NumPy arrays, as those of results: itself, or a copy."""
         return self.plain()
@@ -492,6 +497,11 @@ def exact_sum(values: AnyArray) -> int | float:
         if largest * values.size <= INT64_MAX:
             return int(values.sum(dtype=np.int64))
     return (int((values >> 32).sum()) << 32) + int((values & (2**32 - 1)).sum(dtype=np.uint64))
+
+
+def largest_size(values: AnyArray) -> int:
+    """Return the largest absolute value of integers, 0 if there are none."""
+    return max(abs(int(values.max())), abs(int(values.min()))) if values.size else 0
 
 
 def frozen(values: Array, dtype: DTypeLike) -> Array:

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from ..arrays import Array, Indices, Integers
 from ..errors import CostOverflowError, InvalidInputError
 from ..solving.read_only import read_only_view
-from .cost_network import CostNetwork, is_integral
-from .network import INT64_MAX, exact_sum
+from .cost_network import CostNetwork, amounts_are_whole, is_integral
+from .network import INT64_MAX, exact_sum, largest_size
 from .scaling import float_sum, total_of
 
 #: Sums of amounts at a vertex, and of costs along a path, stay below this number.
@@ -254,8 +254,7 @@ def standardise(network: CostNetwork, supply: Array, rule: CostRule = PLAIN) -> 
     Integer amounts whose sums pass 2**62 are rounded like floats. InvalidInputError: the supplies do not sum
     to zero. CostOverflowError: integer costs along a path may sum to 2**61 or more.
     """
-    amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
-    whole = all(map(is_integral, amounts))
+    whole = amounts_are_whole(network, supply)
     if whole:
         _check_sum(supply, 0)
         exact = _whole_amounts(network, supply)
@@ -429,8 +428,7 @@ def _integer_costs(network: CostNetwork, rule: CostRule) -> tuple[NDArray[np.int
 
 
 def _check_costs(cost: Array, num_vertices: int) -> None:
-    largest = max(int(cost.max()), -int(cost.min())) if len(cost) else 0
-    check_largest_cost(largest, most_cost(num_vertices), num_vertices)
+    check_largest_cost(largest_size(cost), most_cost(num_vertices), num_vertices)
 
 
 def lower_costs(cost: Array, num_vertices: int) -> NDArray[np.int64]:

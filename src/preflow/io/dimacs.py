@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import InvalidInputError
-from ..graph.cost_network import CostNetwork
+from ..graph.cost_network import CostNetwork, lower_of
 from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, MaxFlowProblem
 from .files import check_text, check_vertices, checked_path, parsing, read_bytes, replacing
 from .record_reader import Line, Number, RecordReader, announced_bytes, shown
@@ -364,7 +364,7 @@ def _assignment(file: ProblemFile) -> CostNetwork:
 
 
 def _write_min_cost_flow(path: Path, network: CostNetwork, comment: str) -> None:
-    lower = np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else network.lower
+    lower = lower_of(network)
     back = np.flatnonzero(() if network.undirected is None else network.undirected)
     with replacing(path, compress=path.suffix == ".gz") as file:
         write_comment(file, comment)

@@ -20,7 +20,7 @@ from ..certify.cut import (
 )
 from ..certify.flow import check_flow_limit
 from ..errors import CapacityOverflowError
-from ..graph.edge_tables import data_frame, labelled_flow, labelled_pairs, labelled_sides, labels_of
+from ..graph.edge_tables import FlowByLabel, Tabular, labelled_pairs, labelled_sides, labels_of
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, vertex_mask
 from ..graph.scaling import proved_gap
 from ..solving.result import BoundedResult
@@ -29,7 +29,6 @@ from ..stats import SolveStats
 from ..steps.step import Applied, Bounds, FlowProblem, SecondStage
 
 if TYPE_CHECKING:
-    import pandas
     import scipy.sparse
     from matplotlib.axes import Axes
 
@@ -38,7 +37,7 @@ Kind = TypeVar("Kind", bound="MinCutResult")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MinCutResult(BoundedResult):
+class MinCutResult(Tabular, BoundedResult):
     """A minimum cut, or the best one found within the time limit.
 
     Arrays are of the kind that the network was built from: those of NumPy, of Torch, of JAX, of CuPy.
@@ -121,12 +120,12 @@ class MinCutResult(BoundedResult):
         """
         return labelled_sides(self.network.labels, self.network.to_host(self.sink_side))
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with a row for each arc, in input order.
+    def to_columns(self) -> dict[str, AnyArray]:
+        """Return the columns of :meth:`to_pandas`, with a row for each arc, in input order.
 
         Returns
         -------
-        DataFrame
+        dict of arrays
             The columns "source" and "target" have the caller's labels, "capacity" and, of a network that has
             such, "reverse_capacity" what was given, "flow" the flow of a :class:`preflow.MaxFlowResult`, and
             "cut" whether the arc is one of :attr:`cut_arcs`.
@@ -139,10 +138,6 @@ class MinCutResult(BoundedResult):
         0      a      b         3     2  False
         1      b      c         2     2   True
         """
-        return data_frame(self.to_columns())
-
-    def to_columns(self) -> dict[str, AnyArray]:
-        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         network = self.network.on_host()
         in_cut = np.zeros(network.num_arcs, dtype=bool)
         in_cut[self.network.to_host(self.cut_arcs)] = True
@@ -362,7 +357,7 @@ class FlowWhenRead:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaxFlowResult(MinCutResult):
+class MaxFlowResult(FlowByLabel, MinCutResult):
     """A maximum flow with its minimum cut, or the best flow found within the time limit.
 
     Attributes
@@ -401,7 +396,7 @@ class MaxFlowResult(MinCutResult):
             return self.network.to_array_module(self.flow)
 
     def to_columns(self) -> dict[str, AnyArray]:
-        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
+        """Return the columns of :meth:`to_pandas`, with a row for each arc and its flow."""
         columns = super().to_columns()
         in_cut = columns.pop("cut")
         return {**columns, "flow": self.network.to_host(self.flow), "cut": in_cut}
@@ -422,16 +417,6 @@ class MaxFlowResult(MinCutResult):
         amount = np.concatenate([flow[forward], -flow[backward]])
         size = network.num_vertices
         return csr_array((amount, (tail, head)), shape=(size, size))
-
-    def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
-        """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.
-
-        Every vertex and every arc has an entry, even without flow; parallel arcs are summed.
-        """
-        network = self.network.on_host()
-        two_way, flow = network.reverse_capacity is not None, self.network.to_host(self.flow)
-        ends = network.tail, network.head
-        return labelled_flow(network.labels, network.num_vertices, ends, flow, two_way)
 
     def verify(self) -> None:
         """Prove flow and cut optimal, independently of the solver, in linear time.

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..certify.exact import as_floats
+from ..certify.min_cost_flow import cut_bound
 from ..errors import InfeasibleFlowError, SolverError
-from ..graph.cost_network import CostNetwork, is_integral
+from ..graph.cost_network import CostNetwork, amounts_are_whole
 from ..graph.standard_form import StandardForm
 
 
@@ -52,20 +53,10 @@ def infeasible_error(
     reached, excess = reached_from_excess(form, flow)
     amount: int | float = excess
     if exponent is not None:
-        amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
-        if all(map(is_integral, amounts)):
-            amount = _exact_excess(network, supply, reached)
+        if amounts_are_whole(network, supply):
+            amount = -cut_bound(network, supply, ~reached)  # also where int64 would wrap
         else:
             amount = as_floats(np.array([excess], dtype=object), exponent).item()
     names = network.labels
     vertices = np.flatnonzero(reached).tolist()
     return InfeasibleFlowError(tuple(vertices if names is None else (names[v] for v in vertices)), amount)
-
-
-def _exact_excess(network: CostNetwork, supply: Array, inside: NDArray[np.bool_]) -> int:
-    """Return what integer supplies in a set sum to beyond what its arcs carry, where int64 would wrap."""
-    leaves, enters = (inside[network.tail] != inside[network.head]) & inside[[network.tail, network.head]]
-    if network.undirected is not None:
-        leaves, enters = leaves | (enters & network.undirected), enters & ~network.undirected
-    total = sum(map(int, supply[inside].tolist())) - sum(map(int, network.capacity[leaves].tolist()))
-    return total + (0 if network.lower is None else sum(map(int, network.lower[enters].tolist())))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,17 +13,16 @@ from ..certify.min_cost_flow import ExactPotentials, check_min_cost_flow, reduce
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, supply_colours
 from ..graph.cost_network import CostNetwork
-from ..graph.edge_tables import data_frame, labelled_flow, labels_of
+from ..graph.edge_tables import FlowByLabel, Tabular, labels_of
 from ..graph.network import exact_sum
 from ..solving.result import BoundedResult
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MinCostFlowResult(BoundedResult):
+class MinCostFlowResult(FlowByLabel, Tabular, BoundedResult):
     """A flow of minimum cost, or the best one found within the time limit.
 
     Arrays are of the kind that the network was built from: those of NumPy, of Torch, of JAX.
@@ -88,22 +86,12 @@ class MinCostFlowResult(BoundedResult):
         found: Array = network.to_caller(reduced_costs(network, network.to_host(self.potentials)))
         return found
 
-    def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
-        """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.
-
-        Every vertex and every arc has an entry, even without flow; parallel arcs are summed.
-        """
-        network = self.network
-        two_way = False if network.undirected is None else network.undirected
-        ends, flow = (network.tail, network.head), network.to_host(self.flow)
-        return labelled_flow(network.labels, network.num_vertices, ends, flow, two_way)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with a row for each arc, in input order.
+    def to_columns(self) -> dict[str, Array]:
+        """Return the columns of :meth:`to_pandas`, with a row for each arc, in input order.
 
         Returns
         -------
-        DataFrame
+        dict of arrays
             The columns "source" and "target" have the caller's labels. "lower", if the network has lower
             bounds, "capacity" and "cost" are as given, and "flow" is the flow.
 
@@ -114,10 +102,6 @@ class MinCostFlowResult(BoundedResult):
           source target  capacity  cost  flow
         0      a      b         4     7     3
         """
-        return data_frame(self.to_columns())
-
-    def to_columns(self) -> dict[str, Array]:
-        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         network = self.network
         return {
             "source": labels_of(network.labels, network.tail),

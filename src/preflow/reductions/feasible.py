@@ -8,7 +8,6 @@ repairs the balance of every vertex. Else the source side of a minimum cut has m
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self, Unpack
 
@@ -19,7 +18,7 @@ from ..certify.min_cost_flow import check_flow_of_network, sends_all
 from ..drawing.networks import Arcs, draw_flow, flow_texts, supply_colours
 from ..errors import InfeasibleFlowError, InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network
-from ..graph.edge_tables import labelled_flow
+from ..graph.edge_tables import FlowByLabel
 from ..graph.network import FlowNetwork, exact_sum
 from ..graph.scaling import size_of, total_of
 from ..maxflow.api import max_flow
@@ -46,7 +45,7 @@ ROUNDING = 2.0**-44
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FeasibleFlow(DrawnResult):
+class FeasibleFlow(FlowByLabel, DrawnResult):
     """A flow within the bounds of all arcs that sends all supplies.
 
     Attributes
@@ -62,24 +61,8 @@ class FeasibleFlow(DrawnResult):
     network: CostNetwork
     supply: Array
 
-    def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
-        """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.
-
-        Every vertex and every arc has an entry, even without flow; parallel arcs are summed.
-        """
-        network = self.network
-        two_way = False if network.undirected is None else network.undirected
-        ends = network.tail, network.head
-        return labelled_flow(network.labels, network.num_vertices, ends, self.flow, two_way)
-
     def verify(self) -> None:
-        """Check the bounds of every arc and the balance of every vertex, in linear time.
-
-        Raises
-        ------
-        VerificationError
-            The flow is not feasible: please report it as a bug.
-        """
+        """Check the bounds of every arc and the balance of every vertex, in linear time."""
         check_flow_of_network(self.network, self.supply, self.flow)
 
     def _summary(self) -> str:

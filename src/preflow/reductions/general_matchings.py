@@ -125,13 +125,7 @@ class EdgeCover(EdgeSet):
     """Edges of least weight so that every vertex has one."""
 
     def verify(self) -> None:
-        """Prove the cover cheapest: every vertex has an edge, and the matching of savings is best.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails.
-        """
+        """Prove the cover cheapest: every vertex has an edge, and the matching of savings is best."""
         self._check()
         bare = self.degrees() == 0
         if bare.any():
@@ -239,13 +233,7 @@ class GeneralBMatching(EdgeSet):
     limit: NDArray[np.int64]
 
     def verify(self) -> None:
-        """Prove the weight largest: no vertex has too many edges, and the matching of the reduction is best.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails.
-        """
+        """Prove the weight largest: no vertex has too many edges; the matching of the reduction is best."""
         self._check()
         graph = self.graph
         limit = checked_array(graph, self.limit, "limit", (graph.num_vertices,), np.int64)
@@ -393,13 +381,7 @@ class TJoin(EdgeSet):
         return self._draw_edges(ax, self.edges, np.isin(np.arange(self.graph.num_vertices), self.odd))
 
     def verify(self) -> None:
-        """Prove the weight least: the degrees are right, and the matching of the reduction is cheapest.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails.
-        """
+        """Prove the weight least: the degrees are right, and the matching of the reduction is cheapest."""
         self._check()
         _check_numbers(self.odd, "odd", self.graph, self.graph.num_vertices)
         wanted = np.zeros(self.graph.num_vertices, dtype=bool)
@@ -563,13 +545,7 @@ class PostmanTour(EdgeSet):
         return self.join._draw(ax)
 
     def verify(self) -> None:
-        """Prove the walk shortest: it walks all edges, and the edges walked twice are a cheapest T-join.
-
-        Raises
-        ------
-        VerificationError
-            The proof fails.
-        """
+        """Prove the walk shortest: it walks all edges, and the edges walked twice are a cheapest T-join."""
         self._check(once=False)
         graph, n, join = self.graph, self.graph.num_vertices, self.join
         if not isinstance(join, TJoin) or not isinstance(join.graph, UndirectedGraph):

@@ -20,7 +20,7 @@ from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, Ve
 from ..graph.cost_edges import with_edges_read
 from ..graph.cost_network import CostNetwork
 from ..graph.costs import DenseCosts
-from ..graph.edge_tables import data_frame, in_order_of, labels_of
+from ..graph.edge_tables import Tabular, in_order_of, labels_of
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
@@ -28,12 +28,11 @@ from .base import CostReduction, alike, check_fits, one_matrix, read_limits
 from .most_for_least import MaxFlowMinCostResult, max_flow_min_cost
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JobAssignment(DrawnResult):
+class JobAssignment(Tabular, DrawnResult):
     """The cheapest way to give jobs to workers, and the prices that prove it.
 
     Attributes
@@ -81,8 +80,8 @@ class JobAssignment(DrawnResult):
         columns = self._named()
         return list(zip(columns["worker"].tolist(), columns["job"].tolist(), strict=True))
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with a row for each pair: "worker", "job" and what the pair costs, "cost".
+    def to_columns(self) -> dict[str, AnyArray]:
+        """Return the columns of :meth:`to_pandas`: for each pair "worker", "job" and what it costs, "cost".
 
         Examples
         --------
@@ -94,10 +93,6 @@ class JobAssignment(DrawnResult):
         1    ada   cook     1
         2    ada  sweep     2
         """
-        return data_frame(self.to_columns())
-
-    def to_columns(self) -> dict[str, AnyArray]:
-        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         tail, head, cost = self._allowed()
         order = np.lexsort((head, tail))
         place = np.searchsorted((tail * len(self.needs) + head)[order], self._numbers())

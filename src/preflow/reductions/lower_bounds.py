@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Array, NetworkInput, SupplyInput
-from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.cost_network import CostNetwork, as_cost_network, lower_of
 from ..mincost.result import MinCostFlowResult
 from .base import CostReduction, check_fits, difference, of_given, supplies_or_own, totals, vertex_numbers
 
@@ -55,7 +55,7 @@ class LowerBoundsRemoved(CostReduction[MinCostFlowResult]):
         """Build the network without lower bounds; arguments as in :func:`preflow.min_cost_flow`."""
         given = as_cost_network(network).plain()
         supplies = supplies_or_own(given, supply)
-        lower = np.zeros(given.num_arcs, dtype=np.int64) if given.lower is None else given.lower
+        lower = lower_of(given)
         n = given.num_vertices
         places = np.concatenate([vertex_numbers(given.head), vertex_numbers(given.tail), np.arange(n)])
         moved = totals(places, np.concatenate([lower, -lower, supplies]), n)

@@ -2,8 +2,8 @@
 
 The minimum cut of the last maximum flow proves the amount. Let S be its source side. What a flow sends over
 the arcs out of S, less what it sends over the arcs into S, is the amount plus the supplies in S. So no
-amount is larger than :func:`cut_bound`: the capacities out of S, less the lower bounds into S, less the
-supplies in S.
+amount is larger than ``cut_bound``: the capacities out of S, less the lower bounds into S, less the supplies
+in S.
 
 Several sources get what they send from one new vertex, and several sinks pass what they receive on to
 another. Their arcs cost nothing and are never full. The potentials of the new vertices are the largest of a
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from ..arrays import Array, NetworkInput, Vertices
 from ..certify.exact import exact_dot
 from ..certify.fields import checked_array, checked_number
-from ..certify.min_cost_flow import amount_slack, dual_bound, is_near
+from ..certify.min_cost_flow import amount_slack, cut_bound, dual_bound, is_near, total_amount
 from ..errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
-from ..graph.cost_network import CostNetwork, as_cost_network, is_integral
+from ..graph.cost_network import CostNetwork, as_cost_network, lower_of
 from ..graph.network import INT64_MAX, FlowNetwork, exact_sum
 from ..maxflow.api import max_flow
 from ..method_names import CostFlowMethodName, DeviceName
@@ -161,27 +161,6 @@ def _loss(spread: Array, larger: Array, smaller: Array) -> int | float:
     return exact_dot(spread, np.maximum(larger - smaller, 0))
 
 
-def cut_bound(network: CostNetwork, supply: Array, sink_side: NDArray[np.bool_]) -> int | float:
-    """Return the largest amount that a cut allows: exact for integers, infinite over an endless arc."""
-    out = ~sink_side[network.tail] & sink_side[network.head]
-    back = sink_side[network.tail] & ~sink_side[network.head]
-    bound = _exact(network.capacity[out]) - _exact(supply[~sink_side])
-    if network.lower is not None:
-        bound -= _exact(network.lower[back])
-    if network.undirected is not None:
-        bound += _exact(network.capacity[back & network.undirected])
-    return bound
-
-
-def _exact(amounts: Array) -> int | float:
-    """Return a sum: of integers exactly, also where floats hold them."""
-    if not len(amounts):
-        return 0
-    if amounts.dtype.kind == "f" and np.isfinite(amounts).all() and is_integral(amounts):
-        amounts = amounts.astype(np.int64)
-    return exact_sum(amounts)
-
-
 def max_flow_min_cost(
     network: NetworkInput,
     source: Vertices,
@@ -267,7 +246,7 @@ def max_flow_min_cost(
         except NotOptimalError:
             stats = first.stats.including(reading)
             return _unfinished(read, ends, 0, first.upper_bound, stats, _within_bounds(read))
-        base, amount = feasible[: read.num_arcs], _exact(feasible[read.num_arcs :][: len(sources)])
+        base, amount = feasible[: read.num_arcs], total_amount(feasible[read.num_arcs :][: len(sources)])
     rest = max_flow(_residual(read, base), sources, sinks, **shared())
     _count(seconds, rest.stats)
     if rest.status != "optimal":
@@ -395,7 +374,7 @@ def _residual(network: CostNetwork, flow: Array | None) -> FlowNetwork:
     capacity, two_way = network.capacity, network.undirected
     back: Array | None = None if two_way is None else np.where(two_way, capacity, 0)
     if flow is not None:
-        least = np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else network.lower
+        least = lower_of(network)
         if two_way is not None:
             least = np.where(two_way, -capacity, least)
         back, capacity = np.maximum(difference(flow, least), 0), np.maximum(difference(capacity, flow), 0)

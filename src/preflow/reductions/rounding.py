@@ -47,13 +47,7 @@ class RoundedMatrix(DrawnResult):
     given: Array
 
     def verify(self) -> None:
-        """Check that each entry, each sum of a row or a column, and the total are rounded up or down.
-
-        Raises
-        ------
-        VerificationError
-            One is not: please report it as a bug.
-        """
+        """Check that each entry, each sum of a row or a column, and the total are rounded up or down."""
         floor, fraction = _parts(self.given)
         check_array(np, self.values, "values", floor.shape, np.int64)
         more = self.values - floor

@@ -18,7 +18,7 @@ from ..certify.fields import check_array, checked_number
 from ..certify.flow import check_flow
 from ..drawing.networks import Arcs, draw_flow, flow_texts, removed_colours
 from ..errors import InvalidInputError, VerificationError
-from ..graph.edge_tables import labelled_flow, labelled_pairs, labels_of
+from ..graph.edge_tables import FlowByLabel, labelled_pairs, labels_of
 from ..graph.network import FlowNetwork, read_capacities
 from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..solving.drawn import DrawnResult
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VertexFlow(DrawnResult):
+class VertexFlow(FlowByLabel, DrawnResult):
     """A maximum flow that respects the capacities of vertices, with a minimum cut of arcs and vertices.
 
     Attributes
@@ -66,15 +66,6 @@ class VertexFlow(DrawnResult):
     network: FlowNetwork
     limit: Array
     result: MaxFlowResult
-
-    def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
-        """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.
-
-        Every vertex and every arc has an entry, even without flow; parallel arcs are summed.
-        """
-        network = self.network
-        ends, two_way = (network.tail, network.head), network.reverse_capacity is not None
-        return labelled_flow(network.labels, network.num_vertices, ends, self.flow, two_way)
 
     def cut(self) -> tuple[list[tuple[Hashable, Hashable]], list[Hashable]]:
         """Return the arcs of the cut as pairs of vertices, as given, and its vertices, by their labels."""

@@ -39,13 +39,6 @@ Raises
 MissingDependencyError
     Matplotlib is not installed.
 """,
-    "to_pandas": """
-
-Raises
-------
-MissingDependencyError
-    pandas is not installed.
-""",
 }
 
 

@@ -15,20 +15,19 @@ from ..drawing.pairs import check_cells, draw_plan
 from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
-from ..graph.edge_tables import data_frame, labels_of
+from ..graph.edge_tables import Tabular, labels_of
 from ..graph.point_costs import PointCosts
 from ..solving.result import BoundedResult, Status
 from ..stats import MinCostStats, SolveStats
 from .batch import PlanBatch
 
 if TYPE_CHECKING:
-    import pandas
     import scipy.sparse
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TransportResult(BoundedResult):
+class TransportResult(Tabular, BoundedResult):
     """A transport plan of the least cost, or the bounds that were proved within the time limit.
 
     Arrays are of the library that the costs came from, and on their device.
@@ -154,19 +153,15 @@ class TransportResult(BoundedResult):
             plan[rows[i]][columns[j]] = amount
         return plan
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with a row for each pair that carries mass.
+    def to_columns(self) -> dict[str, Array]:
+        """Return the columns of :meth:`to_pandas`, with a row for each pair that carries mass.
 
         Returns
         -------
-        DataFrame
+        dict of arrays
             The columns "row" and "column" have the caller's labels, numbers if there are none, "mass" the
             mass, and "cost" the cost of one unit.
         """
-        return data_frame(self.to_columns())
-
-    def to_columns(self) -> dict[str, Array]:
-        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
         rows, columns = costs.labels or (None, None)
         row, column, mass = self._plan()
