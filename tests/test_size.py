@@ -23,7 +23,7 @@ LINES = {
     ".": 1811,  # min_cut imports what grids need; aliases of arrays have types; what each attempt did
     "assignment": 10461,  # overloads are imported from a module of their own
     "bipartite": 5076,  # its record; warm_start and initial, for a release; a rule for pushes on one thread
-    "certify": 4824,  # what supplies sum to counts where most passes
+    "certify": 4845,  # what a cut allows counts here, no longer in reductions and mincost
     "cli": 4092,
     "connectivity": 1990,
     "cuda": 2171,  # declarations that .cu files take from Python; the record of a method for a GPU
@@ -32,7 +32,7 @@ LINES = {
     "forests": 947,
     "general_matching": 5003,  # the same
     "generators": 3294,
-    "graph": 10724,  # the same
+    "graph": 10760,  # results become tables here, no longer each by itself
     "gridcut": 7726,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
     "integrations": 2446,
     "io": 3046,  # binary files are told from text, with what reads them
@@ -43,7 +43,7 @@ LINES = {
     "papers": 7099,
     "parallel": 3283,  # overloads are imported from a module of their own
     "reductions": 4564,  # shares that sum past int64 are refused
-    "solving": 1930,  # plans, attempts and rules of all problems; Control.excess, which stays for a release
+    "solving": 1943,  # arrays of results become read-only here, no longer in each result
     "steps": 2261,  # arguments of kernels by name
     "transportation": 4871,  # its record
     "vision": 9394,  # parameters that are options of a command are described one by one
