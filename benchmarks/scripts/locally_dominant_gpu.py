@@ -72,8 +72,8 @@ def measure(name: str, graph: Neighbours, threads: int) -> dict[str, Any]:
         copied.mate.fill(int(NONE))
         copied.pointer.fill(int(NONE))
         copied.dirty[:n] = cupy.arange(n, dtype=np.uint32)
-        copied.counters.fill(0)
-        copied.state.fill(0)
+        copied.loop.counters.fill(0)
+        copied.loop.state.fill(0)
         return on_gpu.match(copied, lanes, device, control)
 
     for lanes in LANES:

@@ -97,10 +97,7 @@ KERNEL(push_and_relabel, Arguments) {
         __nanosleep(20);
 #endif
     }
-    for (u32 k = 0; k < COUNTS; ++k) {
-        const u64 sum = sum_of_warp(counts[k]);
-        if (sum > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[k], sum);
-    }
+    add_up(args.counts, counts);
 }
 
 // Removes all flow, and sets the prices of rows so that their best arcs are just admissible.

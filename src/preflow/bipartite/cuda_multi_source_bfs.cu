@@ -38,8 +38,8 @@ __device__ bool enough_ended(const MultiSourceState& state) {
 struct Arguments {
 #include "cuda_multi_source_bfs.py: Arguments._fields"
 
-    __device__ RotatingSizes sizes() const { return RotatingSizes{counters}; }
-    __device__ RotatingSizes ended() const { return RotatingSizes{counters + 3 * 32}; }
+    __device__ RotatingSizes sizes() const { return RotatingSizes{loop.counters}; }
+    __device__ RotatingSizes ended() const { return RotatingSizes{loop.counters + 3 * 32}; }
     __device__ Piece* list(u64 round) const { return pieces + round % 2 * capacity; }
 };
 
@@ -145,9 +145,7 @@ __device__ void search_level(const Arguments& args, Team& team, MultiSourceState
             append_row(args, state.round + 1, grows, mate, piece.root);
         }
     }
-    ended = sum_of_warp(ended);
-    if (ended > 0 && lane_id() == 0)
-        relaxed_fetch_add(args.ended().of(state.round + 1), static_cast<u32>(ended));
+    add_up(args.ended().of(state.round + 1), ended);
     team.wait([&] {
         state.size = args.sizes().read(state.round + 1);
         state.ended += args.ended().read(state.round + 1);
@@ -175,17 +173,14 @@ struct Alone : BlockTeam {
 __device__ void search_alone(const Arguments& args, GridTeam& team, MultiSourceState& state, u64& edge_scans) {
     team.wait([] {});  // all blocks have read the counters that this block is about to clear
     if (blockIdx.x == 0) {
-        Alone alone{{}, args.stop, state.next_look};
+        Alone alone{{}, args.loop.stop, state.next_look};
         while (state.phase == SEARCH && state.size <= args.few && state.rounds_left > 0) {
             clear_next(args, state);
             search_level(args, alone, state, edge_scans);
         }
-        if (threadIdx.x == 0)
-            save_state(args.state, state);
+        if (threadIdx.x == 0) save_state(args.loop.state, state);
     }
-    team.wait([&] {
-        load_state(args.state, state);
-    });
+    team.wait([&] { load_state(args.loop.state, state); });
 }
 
 // Each root walks back from its free column and matches along the way. No two trees share a column or a row.
@@ -208,20 +203,11 @@ __device__ void augment(const Arguments& args, GridTeam& team, MultiSourceState&
 }
 
 KERNEL(multi_source_bfs_slice, Arguments) {
-    SharedArena arena;
-    MultiSourceState& state = *arena.take<MultiSourceState>(1);
-    GridTeam team(args.arrivals);
     u64 edge_scans = 0;
-    team.wait([&] {
-        load_state(args.state, state);
-    });
-    while (state.phase != DONE && state.rounds_left > 0) {
-        if (state.phase == SEARCH && state.size <= args.few) {
-            search_alone(args, team, state, edge_scans);
-            continue;
-        }
+    run_loop<MultiSourceState>(args.loop, DONE, [&](GridTeam& team, MultiSourceState& state) {
+        if (state.phase == SEARCH && state.size <= args.few) return search_alone(args, team, state, edge_scans);
         clear_next(args, state);
-        if (team.is_first()) watch(team, args.stop, state.round, state.next_look);
+        if (team.is_first()) watch(team, args.loop.stop, state.round, state.next_look);
         if (state.phase == CHEAP)
             match_cheaply(args, team, state);
         else if (state.phase == BEGIN)
@@ -230,10 +216,6 @@ KERNEL(multi_source_bfs_slice, Arguments) {
             search_level(args, team, state, edge_scans);
         else
             augment(args, team, state);
-    }
-    team.wait([&] {
-        if (blockIdx.x == 0) save_state(args.state, state);
     });
-    edge_scans = sum_of_warp(edge_scans);
-    if (edge_scans > 0 && lane_id() == 0) relaxed_fetch_add(args.edge_scans, edge_scans);
+    add_up(args.loop.counts, edge_scans);
 }

@@ -40,8 +40,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..arrays import AnyArray
-from ..cuda.launches import ARRIVAL_WORDS, launches
-from ..cuda.structs import U32, U64, ConstI64, ConstU32
+from ..cuda.launches import Loop, launches, make_loop
+from ..cuda.structs import U32, ConstU32
 from ..errors import InvalidInputError
 from ..graph.bipartite import DeviceBipartiteGraph
 from ..solving.options import check_positive_integer
@@ -112,11 +112,7 @@ class Arguments(NamedTuple):
     pieces: Annotated[AnyArray, "Piece*"]  #: two lists of `capacity`
     capacity: int
     few: int  #: one block searches alone from at most this many pieces
-    arrivals: U32
-    counters: U32
-    state: U64
-    edge_scans: U64
-    stop: ConstI64
+    loop: Loop
 
 
 def solve(
@@ -146,19 +142,9 @@ def solve(
         pieces=xp.empty(2 * capacity * WORDS_A_PIECE, dtype=np.uint32),
         capacity=capacity,
         few=options.few,
-        arrivals=xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
-        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        state=xp.asarray(start, dtype=np.uint64),
-        edge_scans=xp.zeros(1, dtype=np.uint64),
-        stop=device.stop_word(control),
+        loop=make_loop(device, start, control, counters=COUNTER_WORDS),
     )
-    control.progress[:] = num_free
     constants = (("LANES_A_ROW", options.lanes),)
     kernel = "multi_source_bfs_slice"
-    return run_phases(
-        launches(device, SOURCE, kernel, arguments, MultiSourceState, Phase.DONE, constants),
-        Phase.DONE,
-        lambda: int(device.to_host(arguments.edge_scans)[0]),
-        lambda: count_free(matching.row_match, num_columns),
-        control,
-    )
+    states = launches(device, SOURCE, kernel, arguments, MultiSourceState, Phase.DONE, constants)
+    return run_phases(states, Phase.DONE, arguments.loop, matching.row_match, num_columns, control)

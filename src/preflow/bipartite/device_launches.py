@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 from ..arrays import AnyArray
-from ..cuda.launches import LoopState
+from ..cuda.launches import Loop, LoopState
 from ..cuda.runtime import Device
 from ..graph.bipartite import DeviceBipartiteGraph, size_in_words
 from ..graph.placement import require_memory
@@ -38,26 +38,23 @@ def require_room(
 
 
 def run_phases(
-    states: Iterator[SearchState],
-    done: int,
-    edge_scans: Callable[[], int],
-    count_free: Callable[[], int],
-    control: Control,
+    states: Iterator[SearchState], done: int, loop: Loop, match: AnyArray, other_size: int, control: Control
 ) -> bool:
     """Launch until the matching is maximum or the solve is to stop; report and count after each launch.
 
-    `states` comes from :func:`launches`; `done` is the phase in which the matching is maximum. The functions
-    return the number of edges read so far, and the number of free vertices, which ``control.progress[1]`` is
-    at the beginning. Return False where the solve was asked to stop.
+    `states` comes from :func:`launches`; `done` is the phase in which the matching is maximum, and `loop`
+    counts the edges read. `match` has the partners of the vertices of one side. Return False where the solve
+    was asked to stop.
     """
+    control.progress[:] = count_free(match, other_size)
     finished = False
     while not (finished or control.stopped):
         state = next(states)
         finished = bool(state.phase == done)
-        control.progress[0] = count_free()
+        control.progress[0] = count_free(match, other_size)
         control.counts[PHASES] = state.phases
         control.counts[BARRIERS] = state.round
-        control.counts[ARC_SCANS] = edge_scans()
+        control.counts[ARC_SCANS] = int(loop.counts[0])
         control.counts[AUGMENTATIONS] = int(control.progress[1]) - int(control.progress[0])
     return finished
 

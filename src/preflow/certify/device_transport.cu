@@ -31,9 +31,7 @@ KERNEL(least_of_rows, Arguments) {
 // Joins a value of each thread of the block, always in the same order. `of_warps` has a value for each warp.
 template <class T, class Join>
 __device__ T of_block(T value, T* of_warps, Join join) {
-#pragma unroll
-    for (u32 distance = WARP / 2; distance > 0; distance /= 2)
-        value = join(value, __shfl_xor_sync(ALL_LANES, value, distance));
+    value = joined<WARP>(value, join);
     __syncthreads();
     if (lane_id() == 0) of_warps[threadIdx.x / WARP] = value;
     __syncthreads();

@@ -19,7 +19,7 @@ constexpr u32 LANES = LANES_A_VERTEX, GROUPS = WARP / LANES;
 struct Arguments {
 #include "cuda_locally_dominant.py: Arguments._fields"
 
-    __device__ RotatingSizes sizes() const { return RotatingSizes{counters}; }
+    __device__ RotatingSizes sizes() const { return RotatingSizes{loop.counters}; }
     __device__ u32* list(u64 turn) const { return dirty + turn % 2 * num_vertices; }
 };
 
@@ -141,29 +141,18 @@ __device__ void list_dirty(const Arguments& args, GridTeam& team, LocallyDominan
 }
 
 KERNEL(locally_dominant_slice, Arguments) {
-    SharedArena arena;
-    LocallyDominantState& state = *arena.take<LocallyDominantState>(1);
-    GridTeam team(args.arrivals);
-    team.wait([&] {
-        load_state(args.state, state);
-    });
     u64 edge_scans = 0;
-    while (state.phase != DONE && state.rounds_left > 0) {
-        const u64 phase = state.phase;
+    run_loop<LocallyDominantState>(args.loop, DONE, [&](GridTeam& team, LocallyDominantState& state) {
         if (team.is_first()) {
             args.sizes().clear(state.round + 2);
-            watch(team, args.stop, state.round, state.next_look);
+            watch(team, args.loop.stop, state.round, state.next_look);
         }
-        if (phase == POINT)
+        if (state.phase == POINT)
             point(args, team, state, edge_scans);
-        else if (phase == MATCH)
+        else if (state.phase == MATCH)
             match(args, team, state);
         else
             list_dirty(args, team, state, edge_scans);
-    }
-    edge_scans = sum_of_warp(edge_scans);
-    if (lane_id() == 0) relaxed_fetch_add(args.edge_scans, edge_scans);
-    team.wait([&] {
-        if (blockIdx.x == 0) save_state(args.state, state);
     });
+    add_up(args.loop.counts, edge_scans);
 }

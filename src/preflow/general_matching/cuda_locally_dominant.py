@@ -26,9 +26,9 @@ import numpy as np
 
 from ..arrays import Indices
 from ..cuda import runtime
-from ..cuda.launches import ARRIVAL_WORDS, launches
+from ..cuda.launches import Loop, launches, make_loop
 from ..cuda.runtime import Device
-from ..cuda.structs import U32, U64, ConstI64, ConstU32, ConstU64
+from ..cuda.structs import U32, ConstU32, ConstU64
 from ..errors import InvalidInputError
 from ..graph.placement import require_memory
 from ..graph.undirected import Neighbours
@@ -96,11 +96,7 @@ class Arguments(NamedTuple):
     num_vertices: int
     dirty: U32  #: two lists of num_vertices, the first with all vertices
     matched: U32  #: the vertices that a round matched
-    arrivals: U32
-    counters: U32
-    state: U64
-    edge_scans: U64
-    stop: ConstI64
+    loop: Loop
 
 
 def copied(graph: Neighbours, device: Device, control: Control) -> Arguments:
@@ -124,11 +120,7 @@ def copied(graph: Neighbours, device: Device, control: Control) -> Arguments:
         num_vertices=n,
         dirty=dirty,
         matched=xp.empty(n, dtype=np.uint32),
-        arrivals=xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
-        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        state=xp.asarray(LocallyDominantState(size=n), dtype=np.uint64),
-        edge_scans=xp.zeros(1, dtype=np.uint64),
-        stop=device.stop_word(control),
+        loop=make_loop(device, LocallyDominantState(size=n), control, counters=COUNTER_WORDS),
     )
 
 
@@ -140,7 +132,7 @@ def match(arguments: Arguments, lanes: int, device: Device, control: Control) ->
         if control.stopped:
             break
     mate: Indices = device.to_host(arguments.mate)
-    control.counts[ARC_SCANS] = int(arguments.edge_scans[0])
+    control.counts[ARC_SCANS] = int(arguments.loop.counts[0])
     control.counts[AUGMENTATIONS] = np.count_nonzero(mate != NONE) // 2
     return mate
 

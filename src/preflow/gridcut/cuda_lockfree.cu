@@ -51,8 +51,5 @@ KERNEL(take_steps, StepArguments) {
     u64 counts[COUNTS] = {};
     for (u64 cycle = 0; cycle < args.cycles && !args.watch->sees(args.stop, cycle); ++cycle)
         for (u32 p = grid_thread(); p < n; p += grid_threads()) step(args, p, counts);
-    for (u32 k = 0; k < COUNTS; ++k) {
-        const u64 count = sum_of_warp(counts[k]);
-        if (count > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[k], count);
-    }
+    add_up(args.counts, counts);
 }

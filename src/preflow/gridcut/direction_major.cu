@@ -63,6 +63,5 @@ KERNEL(search_at_rest, SearchArguments) {
         else
             active += static_cast<u64>(max(grid.terminal_at(p), 0ll));
     }
-    active = sum_of_warp(active);
-    if (active > 0 && lane_id() == 0) relaxed_fetch_add(args.active, active);
+    add_up(args.active, active);
 }

@@ -182,9 +182,9 @@ __device__ void augment(Item& item, u32 root, Number root_price, u32 column) {
 // Returns the distance, or 0 where rounding has made it negative.
 __device__ __forceinline__ Number not_negative(Number distance) {
     if (!FLOATS) return distance;
-    const u64 bits = bits_as<u64>(static_cast<double>(distance));
+    const u64 bits = same_bits<u64>(static_cast<double>(distance));
     const u64 high = static_cast<u64>(max(static_cast<int>(bits >> 32), 0)) << 32;
-    return static_cast<Number>(bits_as<double>(high | (bits & 0xffffffffull)));
+    return static_cast<Number>(same_bits<double>(high | (bits & 0xffffffffull)));
 }
 
 // Matches the free row `root` by a shortest augmenting path (Dijkstra on reduced costs).
@@ -259,7 +259,7 @@ __device__ Ending solve(const Arguments& args, Item& item, Columns& mine) {
             mine.loaded[k] = min(j - k % VECTOR, item.row_stride - VECTOR) + k % VECTOR;
         mine.place[k] = place_of(j, NONE);
         mine.mate_price[k] = 0;
-        mine.price[k] = FLOATS ? static_cast<Number>(bits_as<Sum>(args.base)) : 0;
+        mine.price[k] = FLOATS ? static_cast<Number>(same_bits<Sum>(args.base)) : 0;
         if (j < item.num_columns) mine.there |= 1u << k, item.mate[j] = NONE, item.mate_price[j] = 0;
         if (j < item.num_rows) item.row_mate[j] = NONE;
     }
@@ -275,12 +275,6 @@ __device__ Ending solve(const Arguments& args, Item& item, Columns& mine) {
         if (ending != SOLVED) return ending;
     }
     return SOLVED;
-}
-
-__device__ __forceinline__ Sum sum_of_lanes(Sum value) {
-#pragma unroll
-    for (u32 distance = WARP / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(ALL_LANES, value, distance);
-    return value;
 }
 
 // Writes the pairs of an item by ascending rows of the caller. Those are the smaller side unless `transposed`.
@@ -310,7 +304,7 @@ __device__ void write(const Arguments& args, Item& item, const Columns& mine, u6
     Sum* const column_price = args.column_price + which * args.num_columns;
     Sum* const of_row = transposed ? column_price : row_price;
     Sum* const of_column = transposed ? row_price : column_price;
-    const Sum base = bits_as<Sum>(args.base), added = FLOATS ? Sum{0} : base;
+    const Sum base = same_bits<Sum>(args.base), added = FLOATS ? Sum{0} : base;
     // Prices of floats are shifted so that columns left over have the price 0.
     const Sum shift = FLOATS && item.num_rows < item.num_columns ? base : Sum{0};
     Sum total = 0;
@@ -329,7 +323,7 @@ __device__ void write(const Arguments& args, Item& item, const Columns& mine, u6
     const u32 columns = transposed ? item.num_rows : item.num_columns;
     for (u32 r = rows + Item::thread(); r < args.num_rows; r += TEAM_THREADS) row_price[r] = 0;
     for (u32 c = columns + Item::thread(); c < args.num_columns; c += TEAM_THREADS) column_price[c] = 0;
-    total = sum_of_lanes(total);
+    total = sum_of_lanes<WARP>(total);
     if (WARPS > 1) {
         Sum* const sums = reinterpret_cast<Sum*>(item.slots);
         if (lane_id() == 0) sums[Item::thread() / WARP] = total;

@@ -2,6 +2,7 @@
 // over a warp.
 #include "atomics.cuh"
 #include "lanes.cuh"
+#include "numbers.cuh"
 
 template <u32 which> struct SourceType;
 template <> struct SourceType<0> { using Type = int; };
@@ -37,38 +38,28 @@ constexpr u32 NONE = 0xffffu;
 // Loads of costs that a thread starts before it uses the first.
 constexpr u32 AT_ONCE = 8;
 
-template <class To, class From>
-__device__ __forceinline__ To bits_as(From value) {
-    static_assert(sizeof(To) == sizeof(From), "the same bits");
-    union {
-        From from;
-        To to;
-    } word = {value};
-    return word.to;
-}
-
 // A number above all costs and distances.
 __device__ __forceinline__ Number infinity() {
-    if (FLOATS) return static_cast<Number>(bits_as<double>(0x7ffull << 52));
+    if (FLOATS) return static_cast<Number>(same_bits<double>(0x7ffull << 52));
     return static_cast<Number>(3ll << (8 * sizeof(Number) - 3));
 }
 
 // A search marks a column whose distance is final as closed by making the distance negative; `reopened` undoes this.
 __device__ __forceinline__ Number closed(Number distance) {
-    return FLOATS ? static_cast<Number>(bits_as<double>(bits_as<u64>(static_cast<double>(distance)) | 1ull << 63))
+    return FLOATS ? static_cast<Number>(same_bits<double>(same_bits<u64>(static_cast<double>(distance)) | 1ull << 63))
                   : static_cast<Number>(-1 - distance);
 }
-__device__ __forceinline__ bool is_closed(Number distance) { return bits_as<Key>(distance) >> (8 * sizeof(Key) - 1); }
+__device__ __forceinline__ bool is_closed(Number distance) { return same_bits<Key>(distance) >> (8 * sizeof(Key) - 1); }
 __device__ __forceinline__ Number reopened(Number distance) { return FLOATS ? -distance : -1 - distance; }
 
 // The key by which minima are taken: unsigned bits in the order of the numbers. Keys of closed columns come last. Of
 // equal integers, a free column's key comes first.
 __device__ __forceinline__ Key key_of(Number value, bool taken) {
-    if (FLOATS) return bits_as<Key>(value);
+    if (FLOATS) return same_bits<Key>(value);
     return static_cast<Key>(value) << 1 | taken;
 }
 __device__ __forceinline__ Number number_of(Key key) {
-    if (FLOATS) return bits_as<Number>(key);
+    if (FLOATS) return same_bits<Number>(key);
     return static_cast<Number>(key >> 1);
 }
 

@@ -48,16 +48,16 @@ struct Item {
 };
 
 // Returns a float with its sign changed if `minus` is 1.
-__device__ __forceinline__ float with_sign(float value, u32 minus) { return bits_as<float>(bits_as<u32>(value) ^ minus << 31); }
+__device__ __forceinline__ float with_sign(float value, u32 minus) { return same_bits<float>(same_bits<u32>(value) ^ minus << 31); }
 __device__ __forceinline__ double with_sign(double value, u32 minus) {
-    return bits_as<double>(bits_as<u64>(value) ^ static_cast<u64>(minus) << 63);
+    return same_bits<double>(same_bits<u64>(value) ^ static_cast<u64>(minus) << 63);
 }
 template <class T>
 __device__ __forceinline__ T with_sign(T value, u32) { return value; }
 
 __device__ __forceinline__ Number as_number(const Arguments& args, Source cost) {
     if (FLOATS) return static_cast<Number>(with_sign(cost, static_cast<u32>(args.maximize)));
-    const Sum base = bits_as<Sum>(args.base), wide = static_cast<Sum>(cost);
+    const Sum base = same_bits<Sum>(args.base), wide = static_cast<Sum>(cost);
     return static_cast<Number>(args.maximize ? base - wide : wide - base);
 }
 

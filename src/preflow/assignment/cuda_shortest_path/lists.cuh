@@ -28,7 +28,7 @@ __device__ __forceinline__ void look_through(const Arguments& args, u32 row, Loo
 
 // Writes the least value of each group of neighbouring threads into `scratch.minima`.
 __device__ __forceinline__ void share_minima(Scratch& scratch, Number least) {
-    least = least_number_of_lanes<COLUMNS_A_GROUP>(least);
+    least = least_of_lanes<COLUMNS_A_GROUP>(least);
     if (threadIdx.x % COLUMNS_A_GROUP == 0) scratch.minima[threadIdx.x / COLUMNS_A_GROUP] = least;
     __syncthreads();
 }
@@ -42,9 +42,7 @@ __device__ void find_threshold(Scratch& scratch, u32 rank) {
         const Number other = scratch.minima[g];
         before += other < own || (!(own < other) && g < group);
     }
-#pragma unroll
-    for (u32 distance = 1; distance < COLUMNS_A_GROUP; distance *= 2)
-        before += __shfl_xor_sync(ALL_LANES, before, distance, COLUMNS_A_GROUP);
+    before = sum_of_lanes<COLUMNS_A_GROUP>(before);
     if (threadIdx.x % COLUMNS_A_GROUP == 0 && before + 1 == min(rank, groups)) scratch.threshold = own;
     __syncthreads();
 }
@@ -133,7 +131,7 @@ __device__ bool search_row(const Arguments& args, Scratch& scratch, u32 row) {
         }
     });
     const u32 warp = threadIdx.x / WARP;
-    const Number of_warp = least_number_of_lanes<WARP>(shortest);
+    const Number of_warp = least_of_lanes<WARP>(shortest);
     column = from_lane_that<WARP>(shortest == of_warp && column != NONE, column);
     if (lane_id() == 0) {
         scratch.least[warp] = of_warp;

@@ -45,12 +45,12 @@ __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch
                 const u64 at = args.list_of(row) + e;
                 least = smaller(least, args.listed_cost[at] - args.v[args.listed[at]]);
             }
-            own = least_number_of_lanes<LANES_A_ROW>(least);
+            own = least_of_lanes<LANES_A_ROW>(least);
             if (!(own < beyond())) own = 0;
         }
         Number nearest = beyond();
         if (is_there) nearest = reduce_list(args, row, own, lane, LANES_A_ROW);
-        nearest = least_number_of_lanes<LANES_A_ROW>(nearest);
+        nearest = least_of_lanes<LANES_A_ROW>(nearest);
         __syncwarp();
         if (leads) {
             args.u[row] = own;
@@ -136,7 +136,7 @@ __device__ void relax_rows(const Arguments& args, Team& team, Scratch& scratch, 
                 entries.look(column_distance, shortest, column);
                 for (u32 more = AT_ONCE * LANES_A_ROW; more < size; more += AT_ONCE * LANES_A_ROW)
                     Entries(args, list, size, more).look(column_distance, shortest, column);
-                const Number of_all = least_number_of_lanes<LANES_A_ROW>(shortest);
+                const Number of_all = least_of_lanes<LANES_A_ROW>(shortest);
                 const u32 found = from_lane_that<LANES_A_ROW>(shortest == of_all && column != NONE, column);
                 if (!(of_all < least)) continue;
                 least = of_all;
@@ -330,6 +330,5 @@ KERNEL(shortest_path_slice, Arguments) {
         if (team.block() == 0)
             save_state(own.words, state);
     });
-    scans = sum_of_warp(scans);
-    if (scans > 0 && lane_id() == 0) relaxed_fetch_add(&own.words[COUNTED_AT], scans);
+    add_up(&own.words[COUNTED_AT], scans);
 }

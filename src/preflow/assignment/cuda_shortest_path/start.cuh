@@ -73,11 +73,11 @@ __device__ Bid make_bid(const Arguments& args, u32 row) {
             second = smaller(second, value);
         }
     }
-    const Number of_all = least_number_of_lanes<LANES_A_ROW>(best);
+    const Number of_all = least_of_lanes<LANES_A_ROW>(best);
     const bool is_best = column != NONE && best == of_all, is_free = static_cast<u32>(before) == 0;
     const u32 any_bidder = from_lane_that<LANES_A_ROW>(is_best, lane_id());
     const u32 bidder = from_lane_that<LANES_A_ROW>(is_best && is_free, is_best && is_free ? lane_id() : any_bidder);
-    second = least_number_of_lanes<LANES_A_ROW>(lane_id() == bidder ? second : best);
+    second = least_of_lanes<LANES_A_ROW>(lane_id() == bidder ? second : best);
     second = smaller(second, args.bound[row]);
     before = __shfl_sync(ALL_LANES, before, bidder);
     column = __shfl_sync(ALL_LANES, column, bidder);

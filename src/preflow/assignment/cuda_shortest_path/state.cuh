@@ -84,14 +84,6 @@ struct Scratch {
     u32 rows[MOST_THREADS];
 };
 
-template <u32 LANES>
-__device__ __forceinline__ Number least_number_of_lanes(Number value) {
-#pragma unroll
-    for (u32 distance = LANES / 2; distance > 0; distance /= 2)
-        value = smaller(value, __shfl_xor_sync(ALL_LANES, value, distance, LANES));
-    return value;
-}
-
 // Returns the value of the first lane with `has` in this lane's group of LANES lanes.
 template <u32 LANES, class T>
 __device__ __forceinline__ T from_lane_that(bool has, T value) {

@@ -13,7 +13,7 @@ constexpr u32 NONE = 0xffffffffu;
 struct Arguments {
 #include "proposals.py: Arguments._fields"
 
-    __device__ RotatingSizes sizes() const { return RotatingSizes{counters}; }
+    __device__ RotatingSizes sizes() const { return RotatingSizes{loop.counters}; }
     __device__ u32* list(u64 turn) const { return rows + turn % 2 * num_rows; }
 };
 
@@ -95,26 +95,16 @@ __device__ void take(const Arguments& args, GridTeam& team, ProposalState& state
 }
 
 KERNEL(proposals_slice, Arguments) {
-    SharedArena arena;
-    ProposalState& state = *arena.take<ProposalState>(1);
-    GridTeam team(args.arrivals);
-    team.wait([&] {
-        load_state(args.state, state);
-    });
-    while (state.phase != DONE && state.rounds_left > 0) {
-        const u64 phase = state.phase;
+    run_loop<ProposalState>(args.loop, DONE, [&](GridTeam& team, ProposalState& state) {
         if (team.is_first()) {
             args.sizes().clear(state.round + 2);
-            watch(team, args.stop, state.round, state.next_look);
+            watch(team, args.loop.stop, state.round, state.next_look);
         }
-        if (phase == BEGIN)
+        if (state.phase == BEGIN)
             begin(args, team, state);
-        else if (phase == PROPOSE)
+        else if (state.phase == PROPOSE)
             propose(args, team, state);
         else
             take(args, team, state);
-    }
-    team.wait([&] {
-        if (blockIdx.x == 0) save_state(args.state, state);
     });
 }

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...cuda.launches import ARRIVAL_WORDS, launches
-from ...cuda.structs import U32, U64, ConstI64, ConstU32
+from ...cuda.launches import Loop, launches, make_loop
+from ...cuda.structs import U32, ConstU32
 from ...graph.bipartite import DeviceBipartiteGraph
 from ...solving.run import Control
 from ..device_launches import require_room
@@ -58,10 +58,7 @@ class Arguments(NamedTuple):
     num_rows: int
     num_columns: int
     rows: U32  #: two lists of num_rows
-    arrivals: U32
-    counters: U32
-    state: U64
-    stop: ConstI64
+    loop: Loop
 
 
 def start(graph: DeviceBipartiteGraph, matching: Matching, control: Control) -> None:
@@ -83,10 +80,7 @@ def start(graph: DeviceBipartiteGraph, matching: Matching, control: Control) -> 
         num_rows=num_rows,
         num_columns=num_columns,
         rows=xp.empty(2 * num_rows, dtype=np.uint32),
-        arrivals=xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
-        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        state=xp.asarray(ProposalState(), dtype=np.uint64),
-        stop=device.stop_word(control),
+        loop=make_loop(device, ProposalState(), control, counters=COUNTER_WORDS),
     )
     for _ in launches(device, SOURCE, "proposals_slice", arguments, ProposalState, Phase.DONE):
         if control.stopped:

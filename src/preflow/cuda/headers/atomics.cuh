@@ -54,51 +54,34 @@ template <class T> T release_fetch_max(T* at, T value) {
 #define ATOMIC(name) name
 #endif
 
-__device__ __forceinline__ u32 relaxed_load(const u32* at) {
-    u32 value;
-    asm volatile("ld.relaxed." SCOPE ".u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
-    return value;
-}
-__device__ __forceinline__ i64 relaxed_load(const i64* at) {
-    i64 value;
-    asm volatile("ld.relaxed." SCOPE ".s64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
-    return value;
-}
-__device__ __forceinline__ u64 relaxed_load(const u64* at) {
-    u64 value;
-    asm volatile("ld.relaxed." SCOPE ".u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
-    return value;
-}
-__device__ __forceinline__ u32 acquire_load(const u32* at) {
-    u32 value;
-    asm volatile("ld.acquire." SCOPE ".u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
-    return value;
-}
-__device__ __forceinline__ i64 acquire_load(const i64* at) {
-    i64 value;
-    asm volatile("ld.acquire." SCOPE ".s64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
-    return value;
-}
-__device__ __forceinline__ u64 acquire_load(const u64* at) {
-    u64 value;
-    asm volatile("ld.acquire." SCOPE ".u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
-    return value;
-}
-__device__ __forceinline__ void relaxed_store(u32* at, u32 value) {
-    asm volatile("st.relaxed." SCOPE ".u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
-}
-__device__ __forceinline__ void relaxed_store(i64* at, i64 value) {
-    asm volatile("st.relaxed." SCOPE ".s64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
-}
-__device__ __forceinline__ void relaxed_store(u64* at, u64 value) {
-    asm volatile("st.relaxed." SCOPE ".u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
-}
-__device__ __forceinline__ void release_store(u32* at, u32 value) {
-    asm volatile("st.release." SCOPE ".u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
-}
-__device__ __forceinline__ void release_store(u64* at, u64 value) {
-    asm volatile("st.release." SCOPE ".u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
-}
+// The operations on one type; `type` and `operand` are its names in PTX and in a constraint.
+#define PREFLOW_ATOMICS(T, type, operand)                                                                      \
+    __device__ __forceinline__ T relaxed_load(const T* at) {                                                   \
+        T value;                                                                                               \
+        asm volatile("ld.relaxed." SCOPE "." type " %0, [%1];" : "=" operand(value) : "l"(at) : "memory");     \
+        return value;                                                                                          \
+    }                                                                                                          \
+    __device__ __forceinline__ T acquire_load(const T* at) {                                                   \
+        T value;                                                                                               \
+        asm volatile("ld.acquire." SCOPE "." type " %0, [%1];" : "=" operand(value) : "l"(at) : "memory");     \
+        return value;                                                                                          \
+    }                                                                                                          \
+    __device__ __forceinline__ void relaxed_store(T* at, T value) {                                            \
+        asm volatile("st.relaxed." SCOPE "." type " [%0], %1;" ::"l"(at), operand(value) : "memory");          \
+    }                                                                                                          \
+    __device__ __forceinline__ void release_store(T* at, T value) {                                            \
+        asm volatile("st.release." SCOPE "." type " [%0], %1;" ::"l"(at), operand(value) : "memory");          \
+    }                                                                                                          \
+    __device__ __forceinline__ T fetch_add(T* at, T value) {                                                   \
+        T old;                                                                                                 \
+        asm volatile("atom.acq_rel." SCOPE ".add." type " %0, [%1], %2;"                                       \
+                     : "=" operand(old) : "l"(at), operand(value) : "memory");                                 \
+        return old;                                                                                            \
+    }
+PREFLOW_ATOMICS(u32, "u32", "r")
+PREFLOW_ATOMICS(u64, "u64", "l")
+PREFLOW_ATOMICS(i64, "u64", "l")
+#undef PREFLOW_ATOMICS
 __device__ __forceinline__ u32 relaxed_fetch_add(u32* at, u32 value) { return ATOMIC(atomicAdd)(at, value); }
 __device__ __forceinline__ u64 relaxed_fetch_add(u64* at, u64 value) { return ATOMIC(atomicAdd)(at, value); }
 __device__ __forceinline__ i64 relaxed_fetch_add(i64* at, i64 value) {
@@ -112,21 +95,6 @@ __device__ __forceinline__ u32 release_fetch_add(u32* at, u32 value) {
 __device__ __forceinline__ double relaxed_fetch_add(double* at, double value) { return ATOMIC(atomicAdd)(at, value); }
 __device__ __forceinline__ u32 relaxed_fetch_or(u32* at, u32 value) { return ATOMIC(atomicOr)(at, value); }
 __device__ __forceinline__ u32 relaxed_fetch_and(u32* at, u32 value) { return ATOMIC(atomicAnd)(at, value); }
-__device__ __forceinline__ u32 fetch_add(u32* at, u32 value) {
-    u32 old;
-    asm volatile("atom.acq_rel." SCOPE ".add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
-    return old;
-}
-__device__ __forceinline__ u64 fetch_add(u64* at, u64 value) {
-    u64 old;
-    asm volatile("atom.acq_rel." SCOPE ".add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
-    return old;
-}
-__device__ __forceinline__ i64 fetch_add(i64* at, i64 value) {
-    i64 old;
-    asm volatile("atom.acq_rel." SCOPE ".add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
-    return old;
-}
 __device__ __forceinline__ u32 relaxed_compare_exchange(u32* at, u32 expected, u32 value) {
     return ATOMIC(atomicCAS)(at, expected, value);
 }

@@ -1,15 +1,27 @@
 // Groups of neighbouring lanes of a warp, each of which works on one vertex. LANES is a power of two up to 32. All
 // lanes of the warp take part in every call, each group on its own.
-#include "platform.cuh"
+#include "atomics.cuh"
 
-template <u32 LANES>
-__device__ __forceinline__ u32 least_of_lanes(u32 value) {
+// Joins the values of the lanes of a group, two by two; all get the outcome.
+template <u32 LANES, class T, class Join>
+__device__ __forceinline__ T joined(T value, Join join) {
 #pragma unroll
-    for (u32 distance = LANES / 2; distance > 0; distance /= 2) {
-        const u32 other = __shfl_xor_sync(ALL_LANES, value, distance, LANES);
-        value = other < value ? other : value;
-    }
+    for (u32 distance = LANES / 2; distance > 0; distance /= 2)
+        value = join(value, __shfl_xor_sync(ALL_LANES, value, distance, LANES));
     return value;
+}
+
+template <u32 LANES, class T>
+__device__ __forceinline__ T least_of_lanes(T value) {
+    return joined<LANES>(value, [](T a, T b) { return b < a ? b : a; });
+}
+template <u32 LANES, class T>
+__device__ __forceinline__ T greatest_of_lanes(T value) {
+    return joined<LANES>(value, [](T a, T b) { return a < b ? b : a; });
+}
+template <u32 LANES, class T>
+__device__ __forceinline__ T sum_of_lanes(T value) {
+    return joined<LANES>(value, [](T a, T b) { return a + b; });
 }
 
 // Returns the least value of all lanes of the warp: one instruction from Ampere on.
@@ -45,10 +57,17 @@ __device__ __forceinline__ T from_first_lane(T value) {
     return LANES == 1 ? value : __shfl_sync(ALL_LANES, value, 0, LANES);
 }
 
-__device__ __forceinline__ u64 sum_of_warp(u64 value) {
-#pragma unroll
-    for (u32 distance = WARP / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(ALL_LANES, value, distance);
-    return value;
+__device__ __forceinline__ u64 sum_of_warp(u64 value) { return sum_of_lanes<WARP>(value); }
+
+// Adds what all lanes of the warp have counted to a total in device memory.
+template <class T>
+__device__ __forceinline__ void add_up(T* total, u64 count) {
+    count = sum_of_warp(count);
+    if (count > 0 && lane_id() == 0) relaxed_fetch_add(total, static_cast<T>(count));
+}
+template <u32 COUNTS>
+__device__ __forceinline__ void add_up(u64* totals, const u64 (&counts)[COUNTS]) {
+    for (u32 k = 0; k < COUNTS; ++k) add_up(&totals[k], counts[k]);
 }
 
 // The sum of small numbers: one instruction from Ampere on.
@@ -60,14 +79,7 @@ __device__ __forceinline__ u32 sum_of_warp(u32 value) {
 #endif
 }
 
-__device__ __forceinline__ u64 greatest_of_warp(u64 value) {
-#pragma unroll
-    for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
-        const u64 other = __shfl_xor_sync(ALL_LANES, value, distance);
-        value = value < other ? other : value;
-    }
-    return value;
-}
+__device__ __forceinline__ u64 greatest_of_warp(u64 value) { return greatest_of_lanes<WARP>(value); }
 
 // Returns a lane with the least key.
 __device__ __forceinline__ u32 lane_of_least(u32 key) {

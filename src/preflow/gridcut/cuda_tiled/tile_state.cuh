@@ -188,9 +188,7 @@ __device__ __forceinline__ bool any_of_warp(const Rows& bits) {
 }
 
 __device__ __forceinline__ u32 union_of_warp(u32 bits) {
-#pragma unroll
-    for (u32 distance = WARP / 2; distance > 0; distance /= 2) bits |= __shfl_xor_sync(ALL_LANES, bits, distance);
-    return bits;
+    return joined<WARP>(bits, [](u32 a, u32 b) { return a | b; });
 }
 
 // Entries per row in shared memory, with padding: rows begin at multiples of 8 bytes, which are copied at once, and the

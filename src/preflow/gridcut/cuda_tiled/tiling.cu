@@ -155,10 +155,7 @@ KERNEL(measure_layers, MeasureArguments) {
             sums[kind + 2] += counted & 0xffffffff;
         }
         const u64 layer = (args.tiles.first_tile + t) / args.tiles_of_layer;
-        for (u32 i = 0; i < 4; ++i) {
-            const i64 sum = static_cast<i64>(sum_of_warp(static_cast<u64>(sums[i])));
-            if (lane_id() == 0 && sum != 0) relaxed_fetch_add(&args.sums[i * args.layers + layer], sum);
-        }
+        for (u32 i = 0; i < 4; ++i) add_up(&args.sums[i * args.layers + layer], static_cast<u64>(sums[i]));
     }
 }
 

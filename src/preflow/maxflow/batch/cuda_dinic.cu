@@ -36,15 +36,6 @@ constexpr double MOST_FINITE = 1.7976931348623157e308;
 #include "arrays.py: SOLVED, STOPPED, LIMIT, UP, UP_TOO, NUM_SCALES"
 #include "cuda_dinic.py: Arguments"
 
-__device__ __forceinline__ Amount least_amount(Amount value) {
-#pragma unroll
-    for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
-        const Amount other = __shfl_xor_sync(ALL_LANES, value, distance);
-        value = other < value ? other : value;
-    }
-    return value;
-}
-
 // Returns whether the solve is to stop; the first lane looks for all.
 __device__ __forceinline__ bool warp_sees_stop(const Arguments& args, u64& next_look) {
     return __ballot_sync(ALL_LANES, lane_id() == 0 && sees_stop(args.stop, next_look)) != 0;
@@ -201,7 +192,7 @@ __device__ Amount send_along(Item& item, u32 depth, u32& full) {
         const Amount residual = item.residual[item.path[i]];
         amount = residual < amount ? residual : amount;
     }
-    amount = least_amount(amount);
+    amount = least_of_lanes<WARP>(amount);
     full = depth;
     for (u32 i = lane_id(); i < depth; i += WARP) {
         const u32 p = item.path[i];
@@ -289,9 +280,7 @@ __device__ double capacity_of_cut(const Arguments& args, const Item& item, const
         error = (larger - total) - amount;
         total = larger;
     }
-#pragma unroll
-    for (u32 distance = WARP / 2; distance > 0; distance /= 2) total += __shfl_xor_sync(ALL_LANES, total, distance);
-    return total;
+    return sum_of_lanes<WARP>(total);
 }
 #endif
 
@@ -349,10 +338,6 @@ KERNEL(solve_items, Arguments) {
         write(args, item, value, solved);
         __syncwarp();
     }
-    const u64 scans = sum_of_warp(item.scans), pushes = sum_of_warp(item.pushes);
-    if (lane_id() == 0) {
-        relaxed_fetch_add(&args.counts[0], scans);
-        relaxed_fetch_add(&args.counts[1], pushes);
-        relaxed_fetch_add(&args.counts[2], item.searches);
-    }
+    const u64 counts[3] = {item.scans, item.pushes, lane_id() == 0 ? item.searches : 0};
+    add_up(args.counts, counts);
 }

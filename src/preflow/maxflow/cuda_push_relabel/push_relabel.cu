@@ -254,8 +254,5 @@ KERNEL(push_relabel_slice, Arguments) {
         if (blockIdx.x == 0) save_state(args.state, state);
     });
     const u64 totals[4] = {operations.pushes, operations.relabels, operations.arc_scans, operations.faults};
-    for (u32 k = 0; k < 4; ++k) {
-        const u64 total = sum_of_warp(totals[k]);
-        if (total > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[k], total);
-    }
+    add_up(args.counts, totals);
 }

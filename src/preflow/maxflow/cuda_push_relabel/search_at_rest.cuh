@@ -50,8 +50,8 @@ __device__ void start_search(const Arguments& args, GridTeam& team, const Counte
         append_arcs(counters.reached().of(round + 1), are_next, ranges, search,
                     [&](u32 place, u64 piece) { relaxed_store(&args.order[place], piece); });
     }
-    count(counters.wanted().of(round + 1), wanted);
-    count(counters.active().of(round + 1), active);
+    add_up(counters.wanted().of(round + 1), wanted);
+    add_up(counters.active().of(round + 1), active);
     team.wait([&] {
         state.listen(team);
         state.begin = state.end = state.level = state.last_level = state.active = 0;

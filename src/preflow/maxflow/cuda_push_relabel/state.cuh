@@ -89,12 +89,6 @@ struct SharedSignals {
     }
 };
 
-// Adds up what the lanes of a warp counted.
-__device__ void count(u32* counter, u64 amount) {
-    amount = sum_of_warp(amount);
-    if (amount > 0 && lane_id() == 0) relaxed_fetch_add(counter, static_cast<u32>(amount));
-}
-
 // The discharging blocks: all but the first ones, which search meanwhile.
 struct Dischargers {
     u32 num_blocks;

@@ -22,11 +22,10 @@ KERNEL(survey, SurveyArguments) {
     }
     for (u64 a = grid_thread(); a < args.num_arcs; a += grid_threads())
         capacity = max(capacity, static_cast<u64>(net.arcs[a].residual));
-    excess = sum_of_warp(excess);
+    add_up(&args.found[EXCESS], excess);
     degree = greatest_of_warp(degree);
     capacity = greatest_of_warp(capacity);
     if (lane_id() == 0) {
-        relaxed_fetch_add(&args.found[EXCESS], excess);
         relaxed_fetch_max(&args.found[DEGREE], degree);
         relaxed_fetch_max(&args.found[CAPACITY], capacity);
     }
@@ -36,6 +35,5 @@ KERNEL(excess_alive, AliveArguments) {
     u64 excess = 0;
     for (u64 v = grid_thread(); v < args.num_vertices; v += grid_threads())
         if (static_cast<u32>(args.label[v]) != args.num_vertices + 1) excess += static_cast<u64>(args.excess[v]);
-    excess = sum_of_warp(excess);
-    if (lane_id() == 0) relaxed_fetch_add(&args.found[0], excess);
+    add_up(&args.found[0], excess);
 }

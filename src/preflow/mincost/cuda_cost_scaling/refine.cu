@@ -123,9 +123,7 @@ __device__ void step(const Arguments& args, u32 v, bool has, Counts& counts) {
         left -= total;
     }
     if (left < before && lane == 0) relaxed_fetch_add(&all.excess[v], left - before);
-#pragma unroll
-    for (u32 distance = LANES / 2; distance > 0; distance /= 2)
-        best = max(best, __shfl_xor_sync(ALL_LANES, best, distance, LANES));
+    best = greatest_of_lanes<LANES>(best);
     if (left == 0 || best == -NEVER || lane != 0) return;
     relaxed_store(&all.price[v], best - args.epsilon);
     ++counts.relabels;
@@ -225,12 +223,9 @@ __device__ Ending search(const Arguments& args, Meeting& meeting, i64 first) {
             beyond += all.excess[v] > 0 && distance > limit;
             if (all.changed[v] != 0 && distance < NEVER) nearest = max(nearest, static_cast<u64>(NEVER - distance));
         }
-        beyond = sum_of_warp(beyond);
+        add_up(meeting.sum(WORK), beyond);
         nearest = greatest_of_warp(nearest);
-        if (lane_id() == 0) {
-            if (beyond > 0) meeting.add(WORK, beyond);
-            if (nearest > 0) relaxed_fetch_max(meeting.sum(FARTHEST), nearest);
-        }
+        if (lane_id() == 0 && nearest > 0) relaxed_fetch_max(meeting.sum(FARTHEST), nearest);
         meeting.wait();
         if (meeting.last(WORK) == 0 || meeting.last(FARTHEST) == 0) return OPTIMAL;
         reach *= 2;
@@ -242,15 +237,6 @@ __device__ Ending search(const Arguments& args, Meeting& meeting, i64 first) {
 // Ends a launch; only the first thread writes.
 __device__ void end(const Arguments& args, const Meeting& meeting, Ending ending) {
     if (meeting.team.is_first()) args.words[ENDING] = ending;
-}
-
-__device__ void store_counts(const Arguments& args, const Counts& counts) {
-    const u64 numbers[3] = {counts.pushes, counts.relabels, counts.scans};
-    const u32 places[3] = {PUSHES, RELABELS, ARC_SCANS};
-    for (u32 k = 0; k < 3; ++k) {
-        const u64 sum = sum_of_warp(numbers[k]);
-        if (sum > 0 && lane_id() == 0) relaxed_fetch_add(&args.words[places[k]], sum);
-    }
 }
 
 __device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts) {
@@ -272,8 +258,7 @@ __device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts) 
             all.distance[v] = is_end ? 0 : NEVER;
             all.changed[v] = is_end;
         }
-        own = sum_of_warp(own);
-        if (own > 0 && lane_id() == 0) meeting.add(WORK, own);
+        add_up(meeting.sum(WORK), own);
         meeting.wait();
         if (args.exact == 0 && meeting.last(WORK) == 0) return end(args, meeting, OPTIMAL);
 
@@ -294,12 +279,9 @@ __device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts) 
             else
                 farthest = max(farthest, static_cast<u64>(distance));
         }
+        add_up(meeting.sum(UNREACHED), unreached);
         farthest = greatest_of_warp(farthest);
-        unreached = sum_of_warp(unreached);
-        if (lane_id() == 0) {
-            if (farthest > 0) relaxed_fetch_max(meeting.sum(FARTHEST), farthest);
-            if (unreached > 0) meeting.add(UNREACHED, unreached);
-        }
+        if (lane_id() == 0 && farthest > 0) relaxed_fetch_max(meeting.sum(FARTHEST), farthest);
         meeting.wait();
         if (meeting.last(UNREACHED) > 0) return end(args, meeting, INFEASIBLE);
         const i64 most = static_cast<i64>(meeting.last(FARTHEST));
@@ -338,5 +320,7 @@ KERNEL(refine_slice, Arguments) {
     Meeting meeting(args);
     Counts counts;
     refine(args, meeting, counts);
-    store_counts(args, counts);
+    add_up(&args.words[PUSHES], counts.pushes);
+    add_up(&args.words[RELABELS], counts.relabels);
+    add_up(&args.words[ARC_SCANS], counts.scans);
 }

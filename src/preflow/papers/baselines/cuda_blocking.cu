@@ -258,8 +258,5 @@ KERNEL(push_relabel_rounds, Arguments) {
         counts[QUIET_ROUNDS] = quiet;
         counts[IS_OVER] = is_over;
     }
-    for (u32 k = 0; k < COUNTS; ++k) {
-        const u64 count = sum_of_warp(counts[k]);
-        if (count > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[k], count);
-    }
+    add_up(args.counts, counts);
 }

@@ -108,33 +108,23 @@ __device__ void repair(const Arguments& args, GridTeam& team, HopcroftKarpState&
 }
 
 KERNEL(hopcroft_karp_slice, Arguments) {
-    SharedArena arena;
-    HopcroftKarpState& state = *arena.take<HopcroftKarpState>(1);
-    GridTeam team(args.arrivals);
-    const RotatingSizes found{args.counters};
+    const RotatingSizes found{args.loop.counters};
     u64 edge_scans = 0;
-    team.wait([&] {
-        load_state(args.state, state);
-    });
-    // A launch does not end between walks and repair, so that the arrays always hold a matching.
-    while (state.phase != DONE && (state.rounds_left > 0 || state.phase == REPAIR)) {
-        const u64 phase = state.phase;
+    const auto round = [&](GridTeam& team, HopcroftKarpState& state) {
         if (team.is_first()) {
             found.clear(state.round + 2);
-            watch(team, args.stop, state.round, state.next_look);
+            watch(team, args.loop.stop, state.round, state.next_look);
         }
-        if (phase == BEGIN)
+        if (state.phase == BEGIN)
             begin_search(args, team, state);
-        else if (phase == SEARCH)
+        else if (state.phase == SEARCH)
             search_level(args, team, found, state, edge_scans);
-        else if (phase == AUGMENT)
+        else if (state.phase == AUGMENT)
             augment(args, team, state);
         else
             repair(args, team, state);
-    }
-    team.wait([&] {
-        if (blockIdx.x == 0) save_state(args.state, state);
-    });
-    edge_scans = sum_of_warp(edge_scans);
-    if (edge_scans > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[0], edge_scans);
+    };
+    // A launch does not end between walks and repair, so that the arrays always hold a matching.
+    run_loop<HopcroftKarpState>(args.loop, DONE, round, REPAIR);
+    add_up(args.loop.counts, edge_scans);
 }

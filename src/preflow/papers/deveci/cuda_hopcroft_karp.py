@@ -39,10 +39,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...bipartite.device_launches import count_free, require_room, run_phases
+from ...bipartite.device_launches import require_room, run_phases
 from ...bipartite.match_arrays import Matching
-from ...cuda.launches import ARRIVAL_WORDS, launches
-from ...cuda.structs import U32, U64, ConstI64, ConstU32
+from ...cuda.launches import Loop, launches, make_loop
+from ...cuda.structs import U32, ConstU32
 from ...graph.bipartite import DeviceBipartiteGraph
 from ...solving.options import check_flag
 from ...solving.run import Control
@@ -99,12 +99,8 @@ class Arguments(NamedTuple):
     has_path: U32  #: of a free column: whether its tree has reached a free row
     num_rows: int
     num_columns: int
-    arrivals: U32
-    counters: U32
-    state: U64
-    counts: U64
     is_shortest: bool  #: a search ends with the first level that reaches a free row
-    stop: ConstI64
+    loop: Loop
 
 
 def solve(
@@ -129,18 +125,8 @@ def solve(
         has_path=xp.empty(num_columns, dtype=np.uint32),
         num_rows=num_rows,
         num_columns=num_columns,
-        arrivals=xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
-        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        state=xp.asarray(HopcroftKarpState(), dtype=np.uint64),
-        counts=xp.zeros(1, dtype=np.uint64),
         is_shortest=options.shortest,
-        stop=device.stop_word(control),
+        loop=make_loop(device, HopcroftKarpState(), control, counters=COUNTER_WORDS),
     )
-    control.progress[:] = count_free(matching.column_match, num_rows)
-    return run_phases(
-        launches(device, SOURCE, "hopcroft_karp_slice", arguments, HopcroftKarpState, Phase.DONE),
-        Phase.DONE,
-        lambda: int(device.to_host(arguments.counts)[0]),
-        lambda: count_free(matching.column_match, num_rows),
-        control,
-    )
+    states = launches(device, SOURCE, "hopcroft_karp_slice", arguments, HopcroftKarpState, Phase.DONE)
+    return run_phases(states, Phase.DONE, arguments.loop, matching.column_match, num_rows, control)

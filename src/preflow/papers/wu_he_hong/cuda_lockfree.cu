@@ -50,12 +50,6 @@ __device__ void step(const StepArguments& args, u32 v, u64 (&counts)[COUNTS]) {
     counts[PUSHES_BESIDE_SEARCH] += relaxed_load(args.searching);
 }
 
-// Adds up what all threads counted.
-__device__ void add_up(u64* total, u64 amount) {
-    amount = sum_of_warp(amount);
-    if (amount > 0 && lane_id() == 0) relaxed_fetch_add(total, amount);
-}
-
 KERNEL(take_steps, StepArguments) {
     const u32 n = static_cast<u32>(args.net.num_vertices);
     u64 counts[COUNTS] = {};
@@ -63,7 +57,7 @@ KERNEL(take_steps, StepArguments) {
         counts[ACTIVE] = 0;
         for (u32 v = grid_thread(); v < n; v += grid_threads()) step(args, v, counts);
     }
-    for (u32 k = 0; k < COUNTS; ++k) add_up(&args.counts[k], counts[k]);
+    add_up(args.counts, counts);
 }
 
 // Threads that look at the arcs of one vertex together, and how many each looks at.

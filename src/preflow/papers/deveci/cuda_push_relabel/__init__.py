@@ -60,8 +60,8 @@ import numpy as np
 from ....arrays import AnyArray, ArrayModule
 from ....bipartite.device_launches import count_free, require_room
 from ....bipartite.match_arrays import Matching
-from ....cuda.launches import launches
-from ....cuda.structs import U32, U64, ConstI64, ConstU32
+from ....cuda.launches import Loop, launches, make_loop
+from ....cuda.structs import U32, ConstU32
 from ....errors import InvalidInputError
 from ....graph.bipartite import DeviceBipartiteGraph
 from ....solving.options import check_choice, check_flag, check_positive_number
@@ -179,10 +179,7 @@ class Arguments(NamedTuple):
     lists: Annotated[tuple[AnyArray, AnyArray], "u32*[2]"]  #: A_c and A_p, alternating
     shortened: U32
     stamp: U32  #: i_A: the last value of `loop` at which a column was active
-    arrivals: U32
-    counters: U32
-    state: U64
-    counts: U64
+    loop: Loop
     has_lists: bool  #: G-PR-NoShr and G-PR-Shr; otherwise G-PR-First
     shrinks: bool  #: G-PR-Shr
     least_to_shrink: int
@@ -192,7 +189,6 @@ class Arguments(NamedTuple):
     interval: int  #: or after `interval` rounds of pushes
     search_blocks: int  #: number of blocks for concurrent relabels
     stops: ConstU32  #: not zero: repair the matching and end
-    stop: ConstI64  #: the stop word of the host
 
 
 def solve(
@@ -230,10 +226,9 @@ def solve(
         lists=(current, previous),
         shortened=shortened,
         stamp=xp.full(columns.size, 2**32 - 1, dtype=np.uint32),
-        arrivals=xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
-        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        state=xp.asarray(state, dtype=np.uint64),
-        counts=xp.zeros(len(Count), dtype=np.uint64),
+        loop=make_loop(
+            device, state, control, counters=COUNTER_WORDS, counts=len(Count), arrivals=ARRIVAL_WORDS
+        ),
         has_lists=options.active_list,
         shrinks=options.active_list and options.shrink,
         least_to_shrink=LEAST_TO_SHRINK,
@@ -242,14 +237,13 @@ def solve(
         interval=interval,
         search_blocks=max(1, device.num_multiprocessors // SEARCH_SHARE) if is_concurrent else 0,
         stops=xp.full(1, control.stopped, dtype=np.uint32),
-        stop=device.stop_word(control),
     )
     free_at_first = count_free(matching.column_match, rows.size)
     control.progress[:] = free_at_first
     for state in launches(
         device, SOURCE, "push_relabel_matching_slice", arguments, MatchingState, Phase.DONE
     ):
-        counts = device.to_host(arguments.counts)
+        counts = device.to_host(arguments.loop.counts)
         control.counts[[PUSHES, ARC_SCANS]] = counts[[Count.PUSHES, Count.EDGE_SCANS]]
         control.counts[[PHASES, GLOBAL_RELABELS]] = state.relabels
         control.counts[BARRIERS] = state.round

@@ -65,7 +65,7 @@ __device__ void push_while_searching(const Arguments& args, GridTeam& team, cons
         if (team.is_first()) {
             sizes.clear(end + 1);
             ends.clear(end + 1);
-            watch(team, args.stop, state.round, state.next_look);
+            watch(team, args.loop.stop, state.round, state.next_look);
             if (relaxed_load(messages.from_searchers()) > state.splits) relaxed_store(ends.of(end), 1u);
         }
         if (state.phase == LIST)
@@ -108,7 +108,7 @@ __device__ void split(const Arguments& args, GridTeam& team, GridTeam& pushers, 
     const auto save_words = [&](bool of_search) {
         const u64* const copy = reinterpret_cast<const u64*>(&state);
         for (u64 k = 0; k < sizeof state / sizeof(u64); ++k)
-            if (is_of_search(state, &copy[k]) == of_search) relaxed_store(&args.state[k], copy[k]);
+            if (is_of_search(state, &copy[k]) == of_search) relaxed_store(&args.loop.state[k], copy[k]);
     };
     if (blockIdx.x < searchers.first_block) {
         push_while_searching(args, pushers, sizes, messages, state, counts);
@@ -118,7 +118,7 @@ __device__ void split(const Arguments& args, GridTeam& team, GridTeam& pushers, 
         if (searchers.is_first()) save_words(true);
     }
     team.wait([&] {
-        load_state(args.state, state);
+        load_state(args.loop.state, state);
         ++state.splits;
         if (state.phase != REPAIR && state.search_is_over) state.phase = TAKE_OVER;
     });

@@ -5,15 +5,15 @@
 KERNEL(push_relabel_matching_slice, Arguments) {
     SharedArena arena;
     MatchingState& state = *arena.take<MatchingState>(1);
-    GridTeam team(args.arrivals);
+    GridTeam team(args.loop.arrivals);
     const u32 num_pushers = gridDim.x - static_cast<u32>(args.search_blocks);
-    GridTeam pushers(args.arrivals + 32, num_pushers);
-    GridTeam searchers(args.arrivals + 64, gridDim.x - num_pushers, num_pushers);
-    const RotatingSizes sizes{args.counters};
-    const Messages messages{args.counters + 3 * 32};
+    GridTeam pushers(args.loop.arrivals + 32, num_pushers);
+    GridTeam searchers(args.loop.arrivals + 64, gridDim.x - num_pushers, num_pushers);
+    const RotatingSizes sizes{args.loop.counters};
+    const Messages messages{args.loop.counters + 3 * 32};
     u64 counts[COUNTS] = {};
     team.wait([&] {
-        load_state(args.state, state);
+        load_state(args.loop.state, state);
         if (*args.stops) state.phase = REPAIR;
     });
     // Blocks that push write the state while others search: all have read it before.
@@ -26,7 +26,7 @@ KERNEL(push_relabel_matching_slice, Arguments) {
         }
         if (team.is_first()) {
             sizes.clear(state.round + 2);
-            watch(team, args.stop, state.round, state.next_look);
+            watch(team, args.loop.stop, state.round, state.next_look);
             messages.to_pushers().clear(state.round + 2);
         }
         if (phase == BEGIN_RELABEL)
@@ -47,10 +47,7 @@ KERNEL(push_relabel_matching_slice, Arguments) {
             repair(args, team, sizes, state);
     }
     team.wait([&] {
-        if (blockIdx.x == 0) save_state(args.state, state);
+        if (blockIdx.x == 0) save_state(args.loop.state, state);
     });
-    for (u32 k = 0; k < COUNTS; ++k) {
-        const u64 total = sum_of_warp(counts[k]);
-        if (total > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[k], total);
-    }
+    add_up(args.loop.counts, counts);
 }

@@ -190,8 +190,7 @@ __device__ void repair(const Arguments& args, GridTeam& team, const RotatingSize
         relaxed_store(&args.columns.mate[v], NONE);
         ++found;
     }
-    found = sum_of_warp(found);
-    if (found > 0 && lane_id() == 0) relaxed_fetch_add(sizes.of(state.round + 1), static_cast<u32>(found));
+    add_up(sizes.of(state.round + 1), found);
     team.wait([&] {
         const u64 free = sizes.read(state.round + 1);
         end_round(team, state);

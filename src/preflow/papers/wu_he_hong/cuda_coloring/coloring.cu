@@ -171,8 +171,5 @@ KERNEL(coloring_slice, Arguments) {
         relaxed_store(&state->has_active, static_cast<u64>(has_active));
     }
     const u64 totals[3] = {operations.pushes, operations.relabels, operations.arc_scans};
-    for (u32 k = 0; k < 3; ++k) {
-        const u64 total = sum_of_warp(totals[k]);
-        if (total > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[k], total);
-    }
+    add_up(args.counts, totals);
 }
