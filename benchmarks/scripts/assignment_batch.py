@@ -72,14 +72,14 @@ def kernel_seconds(call: Callable[[], Any]) -> float | None:
 
     if call().stats.method != "cuda-batch":
         return None
-    Device.launch = timed  # type: ignore[method-assign]
+    Device.launch = timed
     try:
         for _ in range(REPEATS):
             call()
             events[1].synchronize()
             seconds.append(cupy.cuda.get_elapsed_time(*events) * 1e-3)
     finally:
-        Device.launch = launch  # type: ignore[method-assign]
+        Device.launch = launch
     return float(np.median(seconds[1:]))
 
 

@@ -23,7 +23,7 @@ from importlib import import_module
 from itertools import permutations
 from pathlib import Path
 from threading import Timer
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -35,6 +35,7 @@ from ..solving.run import Control
 from ..solving.timing import counted_as_compiling
 
 logger = logging.getLogger("preflow")
+P = ParamSpec("P")
 
 #: Names and values of macros with which a file is compiled.
 Macros: TypeAlias = tuple[tuple[str, int], ...]
@@ -74,6 +75,15 @@ def flat_arguments(arguments: Any) -> Iterator[Any]:
             yield from flat_arguments(argument)
         else:
             yield argument
+
+
+def _called(bind: Callable[P, Callable[[], None]]) -> Callable[P, None]:
+    """Return a method that calls at once what another method binds."""
+
+    def launch(*arguments: P.args, **named: P.kwargs) -> None:
+        bind(*arguments, **named)()
+
+    return launch
 
 
 class Device:
@@ -249,17 +259,6 @@ class Device:
         with self._second_stream:
             yield
 
-    def share(
-        self,
-        path: Path,
-        kernel: str,
-        num_items: int,
-        arguments: tuple[object, ...],
-        constants: Macros = (),
-    ) -> None:
-        """Launch a kernel whose threads share `num_items` items; thread k of n takes every n-th from k on."""
-        self.bind_sharing(path, kernel, num_items, arguments, constants)()
-
     def bind_sharing(
         self,
         path: Path,
@@ -268,41 +267,14 @@ class Device:
         arguments: tuple[object, ...],
         constants: Macros = (),
     ) -> Callable[[], None]:
-        """Return a function that calls :meth:`share` with these arguments, with less work at each call."""
+        """Return a function that launches a kernel whose threads share `num_items` items.
+
+        Thread k of n takes every n-th from k on. See :meth:`bind`.
+        """
         blocks = min(-(-num_items // SHARING_THREADS), SHARING_BLOCKS * self.num_multiprocessors)
         if not blocks:
             return _nothing
         return self.bind(path, kernel, blocks, SHARING_THREADS, arguments, constants=constants)
-
-    def launch(
-        self,
-        path: Path,
-        kernel: str,
-        blocks: int,
-        threads: int,
-        arguments: tuple[object, ...],
-        *,
-        shared_bytes: int = 0,
-        constants: Macros = (),
-        cooperative: bool = False,
-    ) -> None:
-        """Start a kernel of a ``.cu`` file; it runs after the kernels started before it.
-
-        There are `threads` in each of `blocks`, which have `shared_bytes` of shared memory each. `arguments`
-        is a NamedTuple of arrays, integers and such NamedTuples; `constants` are macros with which the file
-        is compiled. All blocks of a `cooperative` launch run at the same time, so that they can wait for each
-        other; there are at most as many as the GPU has room for.
-        """
-        self.bind(
-            path,
-            kernel,
-            blocks,
-            threads,
-            arguments,
-            shared_bytes=shared_bytes,
-            constants=constants,
-            cooperative=cooperative,
-        )()
 
     def bind(
         self,
@@ -316,9 +288,12 @@ class Device:
         constants: Macros = (),
         cooperative: bool = False,
     ) -> Callable[[], None]:
-        """Return a function that calls :meth:`launch` with these arguments, with less work at each call.
+        """Return a function that starts a kernel of a ``.cu`` file; it runs after those started before it.
 
-        It keeps the arrays.
+        There are `threads` in each of `blocks`, which have `shared_bytes` of shared memory each. `arguments`
+        is a NamedTuple of arrays, which are kept, integers and such NamedTuples; `constants` are macros with
+        which the file is compiled. All blocks of a `cooperative` launch run at the same time, so that they
+        can wait for each other; there are at most as many as the GPU has room for.
         """
         from .structs import check_arguments
 
@@ -335,6 +310,9 @@ class Device:
             function((blocks,), (threads,), (words,), shared_mem=shared_bytes)
 
         return launch
+
+    #: Start a kernel once; to start it again with the same arguments, a bound function has less work.
+    launch, share = _called(bind), _called(bind_sharing)
 
     def _blocks_together(self, function: Any, threads: int, shared_bytes: int) -> int:
         """Return how many blocks of a kernel the GPU can run at the same time."""
