@@ -119,7 +119,7 @@ def window_of(device: Device, tilings: Sequence[Tiling], given: int, memory: int
     if given + sum(tiling.bytes_on_device for tiling in tilings) <= limit:
         return None
     kept = sum(tiling.bytes_kept for tiling in tilings)
-    layer = sum(tiling.padded_size // tiling.layers * tiling.capacity_bytes for tiling in tilings)
+    layer = sum(tiling.layer_size * tiling.capacity_bytes for tiling in tilings)
     if kept + LEAST_WINDOW * layer > limit:
         size = sum(tiling.padded_size for tiling in tilings)
         raise DeviceMemoryError(

@@ -60,7 +60,7 @@ from ..graph.integer_grid import IntegerGrid
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
-from .direction_major import DeviceGrid, make_search, make_state, note_total_excess, search_at_rest, solution
+from .direction_major import DeviceGrid, SearchArguments, begin, search_at_rest, solution
 from .solution import GridFlow, GridSolution
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -96,6 +96,19 @@ class StepArguments(NamedTuple):
     watch: Annotated[AnyArray, "CycleWatch*"]
 
 
+def make_steps(device: Device, search: SearchArguments, cycles: int, control: Control) -> StepArguments:
+    """Return the arguments of the kernel that pushes and relabels."""
+    counts, watch = (device.xp.zeros(size, dtype=np.uint64) for size in (COUNTS, WATCH_WORDS))
+    return StepArguments(
+        grid=search.grid,
+        height=search.height,
+        counts=counts,
+        cycles=cycles,
+        stop=device.stop_word(control),
+        watch=watch,
+    )
+
+
 def take_steps(device: Device, steps: StepArguments, control: Control) -> None:
     """Run `cycles` cycles on all pixels, and add up their pushes, relabels and arc scans."""
     blocks = min(-(-steps.grid.num_pixels // device.block_threads), device.num_multiprocessors)
@@ -116,18 +129,8 @@ def solve(
     capacities need 64 bits. SolverError: more than ten million global relabels.
     """
     device = runtime.find_device()
-    state = make_state(device, grid, start)
-    note_total_excess(state, control)
-    search = make_search(device, state)
-    counts, watch = (device.xp.zeros(size, dtype=np.uint64) for size in (COUNTS, WATCH_WORDS))
-    steps = StepArguments(
-        grid=state,
-        height=search.height,
-        counts=counts,
-        cycles=options.cycles,
-        stop=device.stop_word(control),
-        watch=watch,
-    )
+    search = begin(device, grid, start, control)
+    steps = make_steps(device, search, options.cycles, control)
     while (active := search_at_rest(device, search, control, "cuda-lockfree")) > 0 and not control.stopped:
         take_steps(device, steps, control)
     return solution(grid.shape, search, active == 0)

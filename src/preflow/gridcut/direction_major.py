@@ -10,19 +10,18 @@ level by level, and gives the pixels that it does not reach height n + 1.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ..arrays import AnyArray
+from ..cuda.launches import count_search, relabel_time
 from ..cuda.runtime import Device, Macros
 from ..cuda.structs import U32, U64, ConstU32
-from ..errors import InvalidInputError, SolverError
+from ..errors import InvalidInputError
 from ..graph.integer_grid import IntegerGrid
 from ..solving.run import Control
-from ..stats import GLOBAL_RELABELS, RELABEL_NANOSECONDS
 from .solution import GridFlow, GridSolution, initial_state
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -30,8 +29,6 @@ SOURCE = Path(__file__).with_suffix(".cu")
 MOST_PIXELS = 2**31 - 1
 #: Length of `SearchArguments.counters`, in words of 64 bits.
 COUNTER_WORDS = 64
-#: More searches than any grid needs; reaching it is an error.
-MOST_SEARCHES = 10_000_000
 
 
 class DeviceGrid(NamedTuple):
@@ -93,35 +90,34 @@ def make_search(device: Device, grid: DeviceGrid) -> SearchArguments:
     )
 
 
+def begin(device: Device, grid: IntegerGrid, start: GridFlow | None, control: Control) -> SearchArguments:
+    """Return the arguments of an exact search of a grid before a solve; note all excess as the progress."""
+    state = make_state(device, grid, start)
+    control.progress[:] = float(state.terminal.clip(0).sum(dtype=np.float64))
+    return make_search(device, state)
+
+
 def search_at_rest(device: Device, search: SearchArguments, control: Control, method: str) -> int:
     """Make the heights exact; return the sum of the excess that can reach a deficit.
 
     SolverError: there were more searches than any grid needs.
     """
-    began = time.perf_counter_ns()
-    search.counters[:] = 0
-    search.active[:] = 0
-    device.launch(
-        SOURCE,
-        "search_at_rest",
-        device.num_multiprocessors,
-        device.block_threads,
-        search,
-        constants=search.grid.constants,
-        cooperative=True,
-    )
-    active = int(device.to_host(search.active)[0])
-    control.counts[RELABEL_NANOSECONDS] += time.perf_counter_ns() - began
-    control.counts[GLOBAL_RELABELS] += 1
+    with relabel_time(control):
+        search.counters[:] = 0
+        search.active[:] = 0
+        device.launch(
+            SOURCE,
+            "search_at_rest",
+            device.num_multiprocessors,
+            device.block_threads,
+            search,
+            constants=search.grid.constants,
+            cooperative=True,
+        )
+        active = int(device.to_host(search.active)[0])
     control.progress[0] = active
-    if control.counts[GLOBAL_RELABELS] > MOST_SEARCHES:
-        raise SolverError(f"{method} gave up after {MOST_SEARCHES:,} global relabels")
+    count_search(control, method)
     return active
-
-
-def note_total_excess(grid: DeviceGrid, control: Control) -> None:
-    """Set the excess at the start of the solve for the progress report."""
-    control.progress[:] = float(grid.terminal.clip(0).sum(dtype=np.float64))
 
 
 def solution(shape: tuple[int, ...], search: SearchArguments, finished: bool) -> GridSolution:

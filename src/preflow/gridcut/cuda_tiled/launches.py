@@ -264,27 +264,24 @@ class Launcher:
     def _prepare(self, slots: int, notices: int, counters: int, further: bool) -> None:
         key = (slots, notices, counters, further)
         if key not in self._prepared:
-            self._prepared[key] = self._bind_preparation(*key)
+            arrays = self.arrays
+            arguments = PrepareArguments(
+                slots=arrays.slots,
+                num_slots=slots,
+                notices=arrays.notices,
+                num_notices=notices,
+                counters=arrays.counters,
+                num_counters=counters,
+                arrivals=arrays.arrivals,
+                news=arrays.state[Word.NEWS :],
+                is_searching=arrays.state[Word.IS_SEARCHING :],
+                searches_further=further,
+            )
+            num_items = max(slots, notices, counters, 2)
+            self._prepared[key] = self.device.bind_sharing(
+                BORDERS, "prepare_launch", num_items, arguments, self.tiling.constants
+            )
         self._prepared[key]()
-
-    def _bind_preparation(self, slots: int, notices: int, counters: int, further: bool) -> Callable[[], None]:
-        """Return the function that launches "prepare_launch"."""
-        arrays = self.arrays
-        arguments = PrepareArguments(
-            slots=arrays.slots,
-            num_slots=slots,
-            notices=arrays.notices,
-            num_notices=notices,
-            counters=arrays.counters,
-            num_counters=counters,
-            arrivals=arrays.arrivals,
-            news=arrays.state[Word.NEWS :],
-            is_searching=arrays.state[Word.IS_SEARCHING :],
-            searches_further=further,
-        )
-        num_items = max(slots, notices, counters, 2)
-        constants = self.tiling.constants
-        return self.device.bind_sharing(BORDERS, "prepare_launch", num_items, arguments, constants)
 
     def _launch(
         self, window: tuple[int, int, int], residual: AnyArray, terminal: AnyArray, discharges: bool
@@ -305,19 +302,8 @@ class Launcher:
     ) -> Callable[[], None]:
         """Return the function that launches the kernel."""
         key = (window, stages, turns)
-        if key not in self._bound:
-            self._bound[key] = self._bind(window, residual, terminal, stages, turns)
-        return self._bound[key]
-
-    def _bind(
-        self,
-        window: tuple[int, int, int],
-        residual: AnyArray,
-        terminal: AnyArray,
-        stages: Stage,
-        turns: Turns,
-    ) -> Callable[[], None]:
-        """Make the function that launches the kernel."""
+        if key in self._bound:
+            return self._bound[key]
         first_tile, end_tile, first_pixel = window
         arguments = Arguments(
             tiles=self.tiling.tiles,
@@ -340,7 +326,7 @@ class Launcher:
             joined=self.joined or Joined(),
         )
         across = () if self.joined is None else (("ACROSS_DEVICES", 1),)
-        return self.device.bind(
+        self._bound[key] = self.device.bind(
             SOURCE,
             "push_relabel_tiles",
             self.device.num_multiprocessors,
@@ -350,6 +336,7 @@ class Launcher:
             constants=(*self.tiling.constants, *across),
             cooperative=True,
         )
+        return self._bound[key]
 
     def read_state(self) -> AnyArray:
         """Wait for all launches; return the state, the counts and the news.

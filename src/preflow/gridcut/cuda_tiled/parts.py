@@ -69,6 +69,7 @@ from .tiling import (
     mark_tiles,
     measure_layers,
     receive_flow,
+    some_tiles,
     write_sides,
 )
 
@@ -159,7 +160,7 @@ class Part:
     ) -> None:
         self.device, self.tiling, self.place = device, tiling, place
         self._axis = 3 - len(tiling.grid_shape)
-        self._layer = tiling.padded_size // tiling.layers
+        self._layer = tiling.layer_size
         self._plane = self._layer // tiling.thickness
         self._reach = max(abs(offset[self._axis]) for offset in tiling.offsets)
         self._arrays = make_arrays(device, tiling)
@@ -173,7 +174,7 @@ class Part:
         else:
             self._fill_in_windows(grid, window)
         self._launcher = Launcher(device, tiling, self._arrays, turns, Control(stop=control.stop))
-        self._launcher.searched = self._tiles(place.first, place.end)
+        self._launcher.searched = tiling.tiles_of(place.first, place.end)
         self._inboxes = {side: self._make_inbox(side) for side in self.sides}
         self._outboxes = {side: self._make_flow(1 - side) for side in self.sides}
         self._neighbours: dict[int, Part] = {}
@@ -254,22 +255,9 @@ class Part:
         if self._window is not None:
             self._window.copy_to_host(begin, end)
 
-    def _tiles(self, begin: int, end: int) -> tuple[int, int]:
-        of_layer = self.tiling.num_tiles // self.tiling.layers
-        return begin * of_layer, end * of_layer
-
     def _marked(self, begin: int, end: int) -> MarkArguments:
-        first, last = self._tiles(begin, end)
-        return MarkArguments(
-            tiles=self.tiling.tiles,
-            first_tile=first,
-            end_tile=last,
-            first_pixel=self._begin * self._layer,
-            direction_stride=self._terminal.size,
-            residual=self._residual,
-            terminal=self._terminal,
-            words=self._arrays.words,
-        )
+        words = self._arrays.words
+        return some_tiles(self.tiling, (begin, end), self._residual, self._terminal, words, self._begin)
 
     def _mark(self, begin: int, end: int) -> None:
         """Write the words of layers."""
@@ -325,11 +313,11 @@ class Part:
         if number >= len(self.windows):
             return
         begin, end = self.windows[number]
-        if self._window and not has_work(self.tiling, self._tiles(begin, end), self._arrays.words):
+        if self._window and not has_work(self.tiling, self.tiling.tiles_of(begin, end), self._arrays.words):
             return
         first, last = max(0, begin - 1), min(self.tiling.layers, end + 1)
         self._load(first, last)
-        place = (*self._tiles(begin, end), self._begin * self._layer)
+        place = (*self.tiling.tiles_of(begin, end), self._begin * self._layer)
         self._launcher.discharge(place, self._residual, self._terminal, rounds)
         at_border = (begin == self.place.first, end == self.place.end)
         self._take_away([side for side in self.sides if at_border[side]])
@@ -397,7 +385,7 @@ class Part:
         there = other.place.first if side == AFTER else other.place.end
         arrays, labels = other._arrays, self._labels(side)
         return Beyond(
-            tiles=(there - here) * (self.tiling.num_tiles // self.tiling.layers),
+            tiles=self.tiling.tiles_of(0, there - here)[1],
             pixels=(there - here) * self._layer,
             num_tiles=other.tiling.num_tiles,
             direction_stride=other._terminal.size,
@@ -438,24 +426,22 @@ class Part:
         """Take over the labels of a neighbour."""
         key = ("take", side, id(labels), further)
         if key not in self._bound:
-            self._bound[key] = self._bind_taking(side, labels, further)
+            tiling = self.tiling
+            layer = self.place.first if side == BEFORE else self.place.end - 1
+            arguments = TakeArguments(
+                tiles=tiling.tiles,
+                size=labels.size,
+                came=labels,
+                beyond=self._labels_beyond(side),
+                first_tile=tiling.tiles_of(layer, layer)[0],
+                notices=self._arrays.notices,
+                news=self._arrays.state[Word.NEWS :],
+                notifies=further,
+            )
+            self._bound[key] = self.device.bind_sharing(
+                BORDERS, "take_labels", labels.size, arguments, tiling.constants
+            )
         self._bound[key]()
-
-    def _bind_taking(self, side: int, labels: AnyArray, further: bool) -> Callable[[], None]:
-        """Return the function that launches "take_labels"."""
-        tiling = self.tiling
-        layer = self.place.first if side == BEFORE else self.place.end - 1
-        arguments = TakeArguments(
-            tiles=tiling.tiles,
-            size=labels.size,
-            came=labels,
-            beyond=self._labels_beyond(side),
-            first_tile=self._tiles(layer, layer)[0],
-            notices=self._arrays.notices,
-            news=self._arrays.state[Word.NEWS :],
-            notifies=further,
-        )
-        return self.device.bind_sharing(BORDERS, "take_labels", labels.size, arguments, tiling.constants)
 
     def _labels(self, side: int) -> AnyArray:
         """Return the labels at a border, of the part's own pixels."""

@@ -29,7 +29,7 @@ from ...graph.placement import require_memory
 from ...solving.run import Control
 from ..solution import GridFlow, GridSolution, initial_state
 from .launches import Launcher, Turns, Word, make_arrays
-from .tiling import MarkArguments, Tiling, mark_tiles, write_sides
+from .tiling import Tiling, mark_tiles, some_tiles, write_sides
 
 
 class HostState(NamedTuple):
@@ -44,23 +44,13 @@ class Window:
 
     def __init__(self, device: Device, tiling: Tiling, state: HostState, layers: int) -> None:
         self.device, self.tiling, self.state, self.layers = device, tiling, state, layers
-        self.layer_size = tiling.padded_size // tiling.layers
-        size = layers * self.layer_size
+        size = layers * tiling.layer_size
         self.residual = device.xp.empty((tiling.directions, size), dtype=tiling.residual)
         self.terminal = device.xp.empty(size, dtype=tiling.excess)
 
-    def first_pixel(self, layer: int) -> int:
-        """Return the first pixel of a layer."""
-        return layer * self.layer_size
-
-    def tiles(self, begin: int, end: int) -> tuple[int, int]:
-        """Return the first tile of layers, and one past the last."""
-        of_layer = self.tiling.num_tiles // self.tiling.layers
-        return begin * of_layer, end * of_layer
-
     def _pairs(self, begin: int, end: int) -> list[tuple[Any, Array]]:
         """Return pairs of an array on the GPU and the part of the host's array that it is a copy of."""
-        part = slice(self.first_pixel(begin), self.first_pixel(end))
+        part = slice(begin * self.tiling.layer_size, end * self.tiling.layer_size)
         rows = [*zip(self.residual, self.state.residual, strict=True), (self.terminal, self.state.terminal)]
         return [(gpu[: part.stop - part.start], host[part]) for gpu, host in rows]
 
@@ -88,7 +78,7 @@ def solve_in_slabs(
 
     DeviceMemoryError: a slab, or the labels and bits of the whole grid, do not fit.
     """
-    layer_bytes = tiling.padded_size // tiling.layers * tiling.capacity_bytes
+    layer_bytes = tiling.layer_size * tiling.capacity_bytes
     layers = min(tiling.layers, max(3, slab_bytes // layer_bytes))
     needed = tiling.bytes_kept + layers * layer_bytes
     require_memory(device, needed, f"{grid.size:,} pixels with {tiling.directions} neighbours, in slabs,")
@@ -101,17 +91,7 @@ def solve_in_slabs(
     for begin in range(0, tiling.layers, layers):
         end = min(begin + layers, tiling.layers)
         window.copy_to_gpu(begin, end)
-        first, last = window.tiles(begin, end)
-        tiles = MarkArguments(
-            tiles=tiling.tiles,
-            first_tile=first,
-            end_tile=last,
-            first_pixel=window.first_pixel(begin),
-            direction_stride=window.terminal.size,
-            residual=window.residual,
-            terminal=window.terminal,
-            words=arrays.words,
-        )
+        tiles = some_tiles(tiling, (begin, end), window.residual, window.terminal, arrays.words, begin)
         mark_tiles(device, tiling, tiles)
     launcher = Launcher(device, tiling, arrays, turns, control)
     thickness = layers if layers == tiling.layers else layers - 2
@@ -121,7 +101,7 @@ def solve_in_slabs(
             break
         for begin in range(0, tiling.layers, thickness):
             end = min(begin + thickness, tiling.layers)
-            if has_work(tiling, window.tiles(begin, end), arrays.words):
+            if has_work(tiling, tiling.tiles_of(begin, end), arrays.words):
                 _discharge_slab(launcher, window, begin, end)
     padded = (*tiling.padded,)
     return GridSolution(
@@ -136,7 +116,7 @@ def _discharge_slab(launcher: Launcher, window: Window, begin: int, end: int) ->
     """Copy a slab to the GPU, discharge it until nothing goes on, and copy it back."""
     first, last = max(0, begin - 1), min(window.tiling.layers, end + 1)
     window.copy_to_gpu(first, last)
-    place = (*window.tiles(begin, end), window.first_pixel(first))
+    place = (*window.tiling.tiles_of(begin, end), first * window.tiling.layer_size)
     while not launcher.control.stopped:
         if not launcher.launch(place, window.residual, window.terminal, discharges=True)[Word.ACTIVE_HERE]:
             break

@@ -177,6 +177,16 @@ class Tiling:
         """Number of layers of tiles along the grid's first axis. A slab consists of consecutive layers."""
         return self.tiles[0] if len(self.grid_shape) == 3 else self.tiles[1]
 
+    @cached_property
+    def layer_size(self) -> int:
+        """Number of pixels of a layer of the padded grid."""
+        return self.padded_size // self.layers
+
+    def tiles_of(self, begin: int, end: int) -> tuple[int, int]:
+        """Return the first tile of some layers, and one past the last."""
+        of_layer = self.num_tiles // self.layers
+        return begin * of_layer, end * of_layer
+
     @property
     def thickness(self) -> int:
         """Planes of a layer, or rows of an image."""
@@ -315,18 +325,31 @@ class SidesArguments(NamedTuple):
     sink_side: U8
 
 
-def all_tiles(tiling: Tiling, residual: AnyArray, terminal: AnyArray, words: AnyArray) -> MarkArguments:
-    """Return the arguments that name all tiles of a grid whose capacities are on the GPU."""
+def some_tiles(
+    tiling: Tiling,
+    layers: tuple[int, int],
+    residual: AnyArray,
+    terminal: AnyArray,
+    words: AnyArray,
+    begin: int = 0,
+) -> MarkArguments:
+    """Return the arguments that name the tiles of some layers; the arrays begin with the layer `begin`."""
+    first, end = tiling.tiles_of(*layers)
     return MarkArguments(
         tiles=tiling.tiles,
-        first_tile=0,
-        end_tile=tiling.num_tiles,
-        first_pixel=0,
-        direction_stride=tiling.padded_size,
+        first_tile=first,
+        end_tile=end,
+        first_pixel=begin * tiling.layer_size,
+        direction_stride=terminal.size,
         residual=residual,
         terminal=terminal,
         words=words,
     )
+
+
+def all_tiles(tiling: Tiling, residual: AnyArray, terminal: AnyArray, words: AnyArray) -> MarkArguments:
+    """Return the arguments that name all tiles of a grid whose capacities are on the GPU."""
+    return some_tiles(tiling, (0, tiling.layers), residual, terminal, words)
 
 
 def fill_tiles(

@@ -75,14 +75,7 @@ from ...cuda.runtime import Device
 from ...cuda.structs import U8, U32, U64, ConstI64, ConstU32
 from ...errors import InvalidInputError, SolverError
 from ...graph.integer_grid import IntegerGrid
-from ...gridcut.direction_major import (
-    DeviceGrid,
-    make_search,
-    make_state,
-    note_total_excess,
-    search_at_rest,
-    solution,
-)
+from ...gridcut.direction_major import DeviceGrid, begin, search_at_rest, solution
 from ...gridcut.solution import GridFlow, GridSolution
 from ...solving.options import check_choice, check_flag, check_positive_integer
 from ...solving.run import Control
@@ -257,10 +250,8 @@ def solve(
     """
     device = runtime.find_device()
     tiling, shared_bytes = make_tiling(device, grid, options)
-    state = make_state(device, grid, start)
-    note_total_excess(state, control)
-    xp = device.xp
-    search = make_search(device, state)
+    search = begin(device, grid, start, control)
+    state, xp = search.grid, device.xp
     arguments = Arguments(
         grid=state,
         tiling=tiling,

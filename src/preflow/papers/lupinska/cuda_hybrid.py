@@ -46,7 +46,6 @@ a push over a steep arc that goes to the GPU is at most the excess. With `gap` a
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -55,23 +54,17 @@ from numpy.typing import NDArray
 
 from ...arrays import Array, Indices, Integers
 from ...cuda import runtime
-from ...cuda.runtime import WATCH_WORDS, Device
+from ...cuda.launches import relabel_time
+from ...cuda.runtime import Device
 from ...graph.integer_grid import IntegerGrid
-from ...gridcut.cuda_lockfree import COUNTS, StepArguments, take_steps
-from ...gridcut.direction_major import (
-    DeviceGrid,
-    make_search,
-    make_state,
-    note_total_excess,
-    search_at_rest,
-    solution,
-)
+from ...gridcut.cuda_lockfree import make_steps, take_steps
+from ...gridcut.direction_major import DeviceGrid, begin, search_at_rest, solution
 from ...gridcut.solution import GridFlow, GridSolution
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...solving.options import check_choice, check_flag, check_positive_integer
 from ...solving.run import Control
-from ...stats import GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS
+from ...stats import GLOBAL_RELABELS, PUSHES
 
 #: Height of a pixel that a search has not reached yet.
 UNREACHED = np.uint32(0xFFFFFFFF)
@@ -228,19 +221,10 @@ def solve(
     global relabels includes the copies between GPU and CPU, which serve no other purpose.
     """
     device = runtime.find_device()
-    state = make_state(device, grid, start)
-    note_total_excess(state, control)
-    search = make_search(device, state)
+    search = begin(device, grid, start, control)
+    state = search.grid
     search.height[:] = 0
-    counts, watch = (device.xp.zeros(size, dtype=np.uint64) for size in (COUNTS, WATCH_WORDS))
-    steps = StepArguments(
-        grid=state,
-        height=search.height,
-        counts=counts,
-        cycles=options.cycles,
-        stop=device.stop_word(control),
-        watch=watch,
-    )
+    steps = make_steps(device, search, options.cycles, control)
     step = device.to_host(state.step).astype(np.int32).astype(np.int64).astype(np.uint64)
     book = Bookkeeping(options, on_host(device, state, search.height, step))
     if start is not None:  # its flow may be maximum
@@ -248,22 +232,21 @@ def solve(
     level, order = (np.empty(state.num_pixels, dtype=np.uint32) for _ in range(2))
     while not (book.over or book.given_up or control.stopped):
         take_steps(device, steps, control)
-        began = time.perf_counter_ns()
-        host = on_host(device, state, search.height, step)
-        pushes = int(cancel_steep_arcs(host, options.upload))
-        if options.upload and pushes > 0:
-            state.residual[:] = device.xp.asarray(host.residual)
-            state.terminal[:] = device.xp.asarray(host.excess - host.deficit)
+        with relabel_time(control):
             host = on_host(device, state, search.height, step)
-            control.counts[PUSHES] += pushes
-        exact_heights(host, level, order)
-        reached = level != UNREACHED
-        host.height[reached] = level[reached]
-        if options.gap:
-            host.height[~reached] = state.num_pixels + 1
-        control.progress[0] = book.note(host, reached)
-        search.height[:] = device.xp.asarray(host.height)
-        control.counts[RELABEL_NANOSECONDS] += time.perf_counter_ns() - began
+            pushes = int(cancel_steep_arcs(host, options.upload))
+            if options.upload and pushes > 0:
+                state.residual[:] = device.xp.asarray(host.residual)
+                state.terminal[:] = device.xp.asarray(host.excess - host.deficit)
+                host = on_host(device, state, search.height, step)
+                control.counts[PUSHES] += pushes
+            exact_heights(host, level, order)
+            reached = level != UNREACHED
+            host.height[reached] = level[reached]
+            if options.gap:
+                host.height[~reached] = state.num_pixels + 1
+            control.progress[0] = book.note(host, reached)
+            search.height[:] = device.xp.asarray(host.height)
         control.counts[GLOBAL_RELABELS] += 1
         if book.round >= options.rounds and not book.over:
             book.given_up = f"{book.round:,} rounds were not enough"
