@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.certify.grid import check_grid_flow
-from preflow.cuda import runtime
+from preflow.cuda import launches, runtime
 from preflow.cuda.runtime import WATCH_WORDS
 from preflow.errors import InvalidInputError, NotOptimalError, SolverError
 from preflow.graph.grid import GridNetwork
@@ -232,7 +232,7 @@ def test_stopped_before_it_starts(method: str, options: dict[str, Any], device: 
 
 @pytest.mark.parametrize("method", METHOD_NAMES)
 def test_too_many_global_relabels_are_an_error(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direction_major, "MOST_SEARCHES", 1)
+    monkeypatch.setattr(launches, "MOST_SEARCHES", 1)
     options = {**SMALL, "rounds": 1} if method == "cuda-blocking" else {"cycles": 1}
     with pytest.raises(SolverError, match=f"{method} gave up after 1 global relabels"):
         preflow.grid_cut(random_grid(np.random.default_rng(6), (4, 6), 4), method=method, options=options)

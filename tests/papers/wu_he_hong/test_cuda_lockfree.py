@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import preflow
-from preflow.cuda import runtime
+from preflow.cuda import launches, runtime
 from preflow.errors import InvalidInputError, SolverError
 from preflow.generators import FAMILIES
 from preflow.graph.device.residual import to_device
@@ -141,10 +141,10 @@ def test_heights_are_exact_also_when_stopped_halfway(
     method: str, options: dict[str, Any], device: RecordingDevice
 ) -> None:
     record = find_method(METHODS, method)
-    for launches in (1, 3, 100_000):
+    for most in (1, 3, 100_000):
         net = residual_of("rmf-wide", "4x3").arrays
         control = Control()
-        device.after_launch = stop_after(launches, control)
+        device.after_launch = stop_after(most, control)
         height = record.solve(net, record.make_options({**options, "cycles": 2}), control)
         assert (net.excess >= 0).all()
         np.testing.assert_array_equal(height, exact_heights(net))
@@ -162,7 +162,7 @@ def test_only_a_few_words_come_back_while_the_gpu_relabels(device: RecordingDevi
 def test_too_many_global_relabels_are_an_error(
     method: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cuda_lockfree, "MOST_SEARCHES", 2)
+    monkeypatch.setattr(launches, "MOST_SEARCHES", 2)
     with pytest.raises(SolverError, match=f"{method} gave up after 2 global relabels"):
         preflow.max_flow(
             FAMILIES["rmf-wide"].generate("4x3", seed=1), method=method, options={**options, "cycles": 1}

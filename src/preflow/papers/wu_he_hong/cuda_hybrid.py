@@ -35,6 +35,7 @@ import numpy as np
 
 from ...arrays import Array, Indices
 from ...cuda import runtime
+from ...cuda.launches import count_search, relabel_time
 from ...graph.device.residual import flow_to_device, from_device, to_device
 from ...graph.residual import ResidualArrays
 from ...kernels.bfs import distances_to_sink
@@ -44,7 +45,7 @@ from ...maxflow.levels import active_excess
 from ...solving.options import check_flag, check_positive_integer
 from ...solving.run import Control
 from ...stats import PUSHES
-from .cuda_lockfree import count_search, launch_steps, make_steps, read_counts, relabel_time
+from .cuda_lockfree import launch_steps, make_steps, read_counts
 
 
 @dataclass(frozen=True)

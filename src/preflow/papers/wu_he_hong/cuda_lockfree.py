@@ -44,9 +44,6 @@ search; in ARG one thread does.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -56,14 +53,14 @@ import numpy as np
 
 from ...arrays import AnyArray, Array
 from ...cuda import runtime
+from ...cuda.launches import count_search, relabel_time
 from ...cuda.runtime import WATCH_WORDS, Device
 from ...cuda.structs import U32, U64, ConstI64, ConstU32
-from ...errors import SolverError
 from ...graph.device.residual import DeviceNetwork, from_device, search_room, to_device
 from ...graph.residual import ResidualArrays
 from ...solving.options import check_choice, check_positive_integer
 from ...solving.run import Control
-from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from ...stats import ARC_SCANS, PUSHES, RELABELS
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: What the threads of a launch did, and on how many vertices in the last cycle.
@@ -73,8 +70,6 @@ COUNTS = len(Count)
 #: vertices it reached that were labelled dead, if something did.
 Outcome = IntEnum("Outcome", "ACTIVE_EXCESS REVIVED", start=0)
 COUNTER_WORDS = 64
-#: More global relabels than any network needs.
-MOST_SEARCHES = 10_000_000
 #: A concurrent search gets one of this many multiprocessors, and the pushes get the others.
 SEARCH_SHARE = 8
 
@@ -152,24 +147,6 @@ def read_counts(device: Device, steps: StepArguments, control: Control) -> Array
     counts = device.to_host(steps.counts)
     control.counts[[PUSHES, RELABELS, ARC_SCANS]] += counts[[Count.PUSHES, Count.RELABELS, Count.ARC_SCANS]]
     return counts
-
-
-@contextmanager
-def relabel_time(control: Control) -> Iterator[None]:
-    """Count the time of the context as that of a global relabel."""
-    began = time.perf_counter_ns()
-    yield
-    control.counts[RELABEL_NANOSECONDS] += time.perf_counter_ns() - began
-
-
-def count_search(control: Control, name: str) -> None:
-    """Count a global relabel.
-
-    SolverError: there were more global relabels than any network needs.
-    """
-    control.counts[GLOBAL_RELABELS] += 1
-    if control.counts[GLOBAL_RELABELS] > MOST_SEARCHES:
-        raise SolverError(f"{name} gave up after {MOST_SEARCHES:,} global relabels")
 
 
 def launch_search(device: Device, search: SearchArguments, kernel: str, blocks: int) -> None:

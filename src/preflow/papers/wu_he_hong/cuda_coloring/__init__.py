@@ -57,8 +57,8 @@ from numpy.typing import NDArray
 
 from ....arrays import AnyArray, Array
 from ....cuda import runtime
+from ....cuda.launches import count_search, relabel_time
 from ....cuda.structs import U32, U64, ConstI64, ConstU32
-from ....errors import SolverError
 from ....graph.device.residual import DeviceNetwork, from_device, to_device
 from ....graph.residual import ResidualArrays
 from ....kernels.bfs import distances_to_sink
@@ -66,7 +66,7 @@ from ....kernels.constants import ZERO
 from ....maxflow.levels import active_excess
 from ....solving.options import check_flag, check_positive_integer
 from ....solving.run import Control
-from ....stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from ....stats import ARC_SCANS, PUSHES, RELABELS
 from .edge_coloring import color_edges
 
 SOURCE = Path(__file__).with_name("coloring.cu")
@@ -74,8 +74,6 @@ SOURCE = Path(__file__).with_name("coloring.cu")
 BARRIERS_A_LAUNCH = 20_000
 #: Longest period of a colour in cycles: small colours should not keep excess waiting.
 LONGEST_PERIOD = 16
-#: More global relabels than any network needs.
-MOST_SEARCHES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -188,17 +186,14 @@ def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> Ar
     most_a_launch = max(1, BARRIERS_A_LAUNCH // (num_colors + 2))
     control.progress[:] = net.excess.sum(dtype=np.float64)
     reached = ZERO
-    began = perf_counter_ns()
-    for _ in range(MOST_SEARCHES):
-        reached, _ = distances_to_sink(net, height, order, reached, ZERO, ZERO, False)
-        control.progress[0] = active_excess(order, reached, net.excess)
-        arguments.height[:] = xp.asarray(height)
-        control.counts[GLOBAL_RELABELS] += np.uint64(1)
-        control.counts[RELABEL_NANOSECONDS] += np.uint64(perf_counter_ns() - began)
+    while True:
+        with relabel_time(control):
+            reached, _ = distances_to_sink(net, height, order, reached, ZERO, ZERO, False)
+            control.progress[0] = active_excess(order, reached, net.excess)
+            arguments.height[:] = xp.asarray(height)
+        count_search(control, "cuda-coloring")
         if control.stopped or control.progress[0] == 0:
             return height
         run_cycles(device, arguments, options.cycles, most_a_launch, control)
-        began = perf_counter_ns()
-        from_device(device, on_device, net)
-    state = ColoringState._make(device.to_host(arguments.state))
-    raise SolverError(f"cuda-coloring gave up after {MOST_SEARCHES:,} searches and {state.cycle:,} cycles")
+        with relabel_time(control):
+            from_device(device, on_device, net)
