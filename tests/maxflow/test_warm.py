@@ -439,7 +439,7 @@ def test_an_interruption_after_a_solve_leaves_no_flow_of_fractions(monkeypatch: 
     solver.solve()
     solver.set_capacity([0, 1, 2], [1, 2, 4])
     with monkeypatch.context() as patch:
-        patch.setattr(preflow.MaxFlow, "_counted", interrupted)
+        patch.setattr(preflow.MaxFlow, "_keep", interrupted)
         with pytest.raises(KeyboardInterrupt):
             solver.solve()
     solver.add_arcs([0], [1], [1])

@@ -88,7 +88,7 @@ def test_labels() -> None:
     [
         (lambda solver: solver.set_cost(5, 1), "there is no arc 5: there are 1"),
         (lambda solver: solver.set_cost(0.5, 1), "the number of each arc"),
-        (lambda solver: solver.set_cost([0], [1, 2]), "values must be one number"),
+        (lambda solver: solver.set_cost([0], [1, 2]), "values has shape"),
         (lambda solver: solver.set_capacity(0, -1), "capacity is negative"),
         (lambda solver: solver.set_supply(7, 1), "vertex 7 is out of range"),
     ],

@@ -86,15 +86,7 @@ class MatchingResult(Tabular, BoundedResult):
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """Return the matched pairs of row and column, by the caller's labels if the graph has labels."""
-        row_match = self.on_host().row_match
-        rows = np.flatnonzero(row_match >= 0)
-        columns = row_match[rows]
-        row_labels, column_labels = self.graph.row_labels, self.graph.column_labels
-        if row_labels is None or column_labels is None:
-            return list(zip(rows.tolist(), columns.tolist(), strict=True))
-        return [
-            (row_labels[r], column_labels[c]) for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
-        ]
+        return list(zip(*(column.tolist() for column in self.to_columns().values()), strict=True))
 
     def to_columns(self) -> dict[str, AnyArray]:
         """Return the columns "row" and "column" of the pairs, with the caller's labels."""

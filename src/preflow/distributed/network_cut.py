@@ -92,10 +92,7 @@ def min_cut(
     with timed(seconds, "build"):
         flow_network, source, sink = as_flow_problem(network, source, sink)
         flow_network = flow_network.on_host()
-        sources, sinks = flow_network.vertices(source, "source"), flow_network.vertices(sink, "sink")
-        both = set(sources.tolist()).intersection(sinks.tolist())
-        if both:
-            raise InvalidInputError(f"vertex {flow_network.name(min(both))} is both source and sink")
+        sources, sinks = flow_network.terminals(source, sink)
         given = np.asarray(partition)
         if given.shape != (flow_network.num_vertices,) or given.dtype.kind not in "iu":
             raise InvalidInputError(

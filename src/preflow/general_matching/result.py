@@ -19,7 +19,7 @@ from ..certify.fields import check_bounds, check_status, checked_number
 from ..drawing.axes import number
 from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CostOverflowError, VerificationError
-from ..graph.edge_tables import Tabular, labels_of
+from ..graph.edge_tables import Tabular, labelled_pairs, labels_of
 from ..graph.scaling import is_close, size_of
 from ..graph.undirected import UndirectedGraph
 from ..solving.read_only import make_read_only
@@ -157,9 +157,7 @@ class GeneralMatchingResult(Tabular, BoundedResult):
         """Return the pairs, with the caller's labels, by the lower vertex of each."""
         mate = self._mate
         lower = np.flatnonzero(mate > np.arange(len(mate)))
-        ends = zip(lower.tolist(), mate[lower].tolist(), strict=True)
-        labels = self.graph.labels
-        return [(u, v) if labels is None else (labels[u], labels[v]) for u, v in ends]
+        return labelled_pairs(self.graph.labels, lower, mate[lower])
 
     def to_columns(self) -> dict[str, Array]:
         """Return the columns of :meth:`to_pandas`, with a row for each pair, by the lower vertex of each.

@@ -94,6 +94,17 @@ class VertexNames:
             raise InvalidInputError(f"{role} is empty: at least one vertex is needed")
         return np.array(sorted(numbers), dtype=np.int64)
 
+    def terminals(self, source: Any, sink: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of the sources and of the sinks of a flow: see :meth:`vertices`.
+
+        InvalidInputError: a vertex is both.
+        """
+        sources, sinks = self.vertices(source, "source"), self.vertices(sink, "sink")
+        both = set(sources.tolist()).intersection(sinks.tolist())
+        if both:
+            raise InvalidInputError(f"vertex {self.name(min(both))} is both source and sink")
+        return sources, sinks
+
 
 def _hashable(value: object) -> bool:
     try:

@@ -14,7 +14,7 @@ from ..arrays import AnyArray, NetworkInput
 from ..certify.cut import cut_capacity
 from ..certify.flow import COARSE
 from ..cuda.runtime import Device
-from ..errors import CapacityOverflowError, InvalidInputError, SolverError
+from ..errors import CapacityOverflowError, SolverError
 from ..graph.convert import as_flow_problem
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using
@@ -257,12 +257,7 @@ def read_flow_problem(network: NetworkInput, source: Any, sink: Any) -> FlowProb
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
         flow_network, source, sink = as_flow_problem(network, source, sink)
-    sources = flow_network.vertices(source, "source")
-    sinks = flow_network.vertices(sink, "sink")
-    both = set(sources.tolist()).intersection(sinks.tolist())
-    if both:
-        raise InvalidInputError(f"vertex {flow_network.name(min(both))} is both source and sink")
-    return FlowProblem(flow_network, sources, sinks, seconds)
+    return FlowProblem(flow_network, *flow_network.terminals(source, sink), seconds)
 
 
 def check_heights(name: str, height: object, count: int) -> None:

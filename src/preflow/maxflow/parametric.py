@@ -600,10 +600,7 @@ def parametric_max_flow(
     """
     given, source, sink = as_flow_problem(network, source, sink)
     given = given.on_host()
-    sources, sinks = given.vertices(source, "source"), given.vertices(sink, "sink")
-    both = set(sources.tolist()).intersection(sinks.tolist())
-    if both:
-        raise InvalidInputError(f"vertex {given.name(min(both))} is both source and sink")
+    sources, sinks = given.terminals(source, sink)
     if given.saturated:
         raise InvalidInputError("the capacities must be below 2**63: as floats they may be larger")
     slopes = _read_slopes(given, slope, sources, sinks)

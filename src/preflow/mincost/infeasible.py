@@ -10,6 +10,7 @@ from ..certify.exact import as_floats
 from ..certify.min_cost_flow import cut_bound
 from ..errors import InfeasibleFlowError, SolverError
 from ..graph.cost_network import CostNetwork, amounts_are_whole
+from ..graph.edge_tables import labels_of
 from ..graph.standard_form import StandardForm
 
 
@@ -57,6 +58,5 @@ def infeasible_error(
             amount = -cut_bound(network, supply, ~reached)  # also where int64 would wrap
         else:
             amount = as_floats(np.array([excess], dtype=object), exponent).item()
-    names = network.labels
-    vertices = np.flatnonzero(reached).tolist()
-    return InfeasibleFlowError(tuple(vertices if names is None else (names[v] for v in vertices)), amount)
+    vertices = labels_of(network.labels, np.flatnonzero(reached)).tolist()
+    return InfeasibleFlowError(tuple(vertices), amount)

@@ -10,18 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array, NetworkInput, Vertices
-from ..errors import InvalidInputError
+from ..graph.changing import Changing, read_changes
 from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named
-from ..graph.network import as_array, common_dtype, read_signed
+from ..graph.network import common_dtype, read_signed
 from ..method_names import CostFlowMethodName
 from ..progress import Reporter
-from ..solving.exclusive import Exclusive
 from ..solving.timing import timed
 from .api import min_cost_flow
 from .result import MinCostFlowResult
 
 
-class MinCostFlow(Exclusive):
+class MinCostFlow(Changing[MinCostFlowResult]):
     """A network whose numbers change between solves, each of which starts from the last flow.
 
     Few changes leave most of the last flow and its potentials right, so a solve takes a fraction of the first
@@ -63,7 +62,7 @@ class MinCostFlow(Exclusive):
         threads: int | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self._reading: dict[str, float] = {}
+        super().__init__()
         with timed(self._reading, "build"):
             if supply is None:
                 check_demands_named(network)
@@ -73,7 +72,6 @@ class MinCostFlow(Exclusive):
         elif read.supply is None:
             read = replace(read, supply=np.zeros(read.num_vertices, dtype=np.int64))
         self.network: CostNetwork = read
-        self.result: MinCostFlowResult | None = None
         self._arguments: dict[str, Any] = {"method": method, "threads": threads, "options": options}
 
     def set_cost(self, arcs: ArrayLike, values: ArrayLike) -> None:
@@ -124,27 +122,13 @@ class MinCostFlow(Exclusive):
             progress=progress,
             **self._arguments,
         )
-        # The first solve counts the time that reading the network took.
-        self.result = replace(result, stats=result.stats.including(self._reading))
-        self._reading = {}
-        return self.result
-
-    def __repr__(self) -> str:
-        return f"<MinCostFlow: {self.network!r}, last result {self.result!r}>"
+        return self._keep(result)
 
 
 def _changed(values: Array, places: ArrayLike, new: ArrayLike, what: str) -> Array:
     """Return a copy with new values at some places; floats among integers make all of them floats."""
-    index = as_array(places, f"the number of each {what}")
-    if index.size and index.dtype.kind not in "iu":
-        raise InvalidInputError(f"the number of each {what} must be an integer, got {places!r}")
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= len(values)):
-        wrong = int(index.min()) if int(index.min()) < 0 else int(index.max())
-        raise InvalidInputError(f"there is no {what} {wrong}: there are {len(values)}")
-    given = as_array(new, "values")
-    if given.shape not in ((), index.shape):
-        raise InvalidInputError(f"values must be one number, or one for each {what}, got {new!r}")
+    numbers, flat = read_changes(places, new, len(values), what)
     copy: Array
-    copy, numbers = common_dtype(values.copy(), read_signed(given.reshape(-1), given.size, "values"))
-    copy[index.reshape(-1).astype(np.int64)] = numbers
+    copy, given = common_dtype(values.copy(), read_signed(flat, len(numbers), "values"))
+    copy[numbers] = given
     return copy

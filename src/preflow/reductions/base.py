@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import AnyArray, Array, NetworkInput, SupplyInput, Vertices
 from ..certify.cut import check_flow_and_cut, crossing_arcs
 from ..certify.min_cost_flow import cost_and_gap, dual_bound, flow_cost, is_near, is_whole
-from ..cuts import min_cut
 from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.convert import as_flow_problem
@@ -56,29 +55,6 @@ class FlowReduction(ReadOnlyArrays, ABC, Generic[Answer]):
     def solve(self, **arguments: Unpack[Keywords]) -> Answer:
         """Find a maximum flow with these arguments of :func:`preflow.max_flow`, and return the answer."""
         return self.solution(max_flow(self.network, self.source, self.sink, **arguments))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CutReduction(ReadOnlyArrays, ABC, Generic[Answer]):
-    """A problem as a minimum cut.
-
-    Attributes
-    ----------
-    network : FlowNetwork
-    source, sink : int
-    """
-
-    network: FlowNetwork
-    source: int
-    sink: int
-
-    @abstractmethod
-    def solution(self, result: MinCutResult) -> Answer:
-        """Return the answer that a minimum cut of `network` gives, with its proof."""
-
-    def solve(self, **arguments: Unpack[Keywords]) -> Answer:
-        """Find a minimum cut with these arguments of :func:`preflow.min_cut`, and return the answer."""
-        return self.solution(min_cut(self.network, self.source, self.sink, **arguments))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -275,11 +251,7 @@ def read_flow_problem(
 ) -> tuple[FlowNetwork, NDArray[np.int64], NDArray[np.int64]]:
     """Return a network, in host memory, with its sources and sinks: see :func:`preflow.max_flow`."""
     given, source, sink = as_flow_problem(network, source, sink)
-    sources, sinks = given.vertices(source, "source"), given.vertices(sink, "sink")
-    both = np.intersect1d(sources, sinks)
-    if len(both):
-        raise InvalidInputError(f"vertex {given.name(both[0])} is both source and sink")
-    return given.on_host(), sources, sinks
+    return given.on_host(), *given.terminals(source, sink)
 
 
 def only(vertices: NDArray[np.int64], role: str) -> int:

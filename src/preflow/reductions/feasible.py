@@ -18,7 +18,7 @@ from ..certify.min_cost_flow import check_flow_of_network, sends_all
 from ..drawing.networks import Arcs, draw_flow, flow_texts, supply_colours
 from ..errors import InfeasibleFlowError, InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network
-from ..graph.edge_tables import FlowByLabel
+from ..graph.edge_tables import FlowByLabel, labels_of
 from ..graph.network import FlowNetwork, exact_sum
 from ..graph.scaling import size_of, total_of
 from ..maxflow.api import max_flow
@@ -194,9 +194,8 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
         missing = self.needed - result.value
         exact = isinstance(result.value, int) and isinstance(self.needed, int)
         if missing > (0 if exact else result.gap + ROUNDING * abs(self.needed)):
-            inside = np.flatnonzero(~result.sink_side[: given.num_vertices]).tolist()
-            names = given.labels
-            raise InfeasibleFlowError(tuple(inside if names is None else (names[v] for v in inside)), missing)
+            inside = np.flatnonzero(~result.sink_side[: given.num_vertices])
+            raise InfeasibleFlowError(tuple(labels_of(given.labels, inside).tolist()), missing)
         flow = result.flow[: given.num_arcs].copy()
         return FeasibleFlow(flow if given.lower is None else flow + given.lower, given, self.supply)
 

@@ -23,6 +23,7 @@ from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CostOverflowError, InvalidInputError, VerificationError
 from ..general_matching.api import matching, matching_of_reduction
 from ..general_matching.result import GeneralMatchingResult, Wanted
+from ..graph.edge_tables import labelled_pairs
 from ..graph.network import read_capacities
 from ..graph.scaling import is_close, size_of
 from ..graph.undirected import UndirectedGraph, as_undirected_graph
@@ -59,9 +60,7 @@ class EdgeSet(DrawnResult):
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """Return the two ends of each edge, with the caller's labels."""
-        names: Any = self.graph.labels or range(self.graph.num_vertices)
-        ends = zip(self.graph.tail[self.edges].tolist(), self.graph.head[self.edges].tolist(), strict=True)
-        return [(names[u], names[v]) for u, v in ends]
+        return labelled_pairs(self.graph.labels, self.graph.tail[self.edges], self.graph.head[self.edges])
 
     def degrees(self) -> NDArray[np.int64]:
         """Return how many of the edges each vertex has; a loop counts twice."""

@@ -24,7 +24,7 @@ from ..arrays import Array, NetworkInput, Vertices
 from ..certify.exact import exact_dot
 from ..certify.fields import checked_array, checked_number
 from ..certify.min_cost_flow import amount_slack, cut_bound, dual_bound, is_near, total_amount
-from ..errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
+from ..errors import CapacityOverflowError, NotOptimalError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network, lower_of
 from ..graph.network import INT64_MAX, FlowNetwork, exact_sum
 from ..maxflow.api import max_flow
@@ -224,11 +224,7 @@ def max_flow_min_cost(
     reading: dict[str, float] = {}
     with timed(reading, "build"):
         read = as_cost_network(network).plain()
-    sources, sinks = read.vertices(source, "source"), read.vertices(sink, "sink")
-    both = np.intersect1d(sources, sinks)
-    if len(both):
-        raise InvalidInputError(f"vertex {read.name(both[0])} is both source and sink")
-    ends = sources, sinks
+    ends = sources, sinks = read.terminals(source, sink)
 
     def shared() -> Keywords:
         """Return the arguments of the next solve, with the time that is left."""

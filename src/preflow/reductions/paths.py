@@ -20,6 +20,7 @@ from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import InfeasibleFlowError, InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.edge_tables import labels_of
 from ..graph.scaling import is_close, size_of
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Keywords
@@ -257,11 +258,9 @@ class PathsAsMinCostFlow(CostReduction[CheapPaths]):
         try:
             return super().solve(**arguments)
         except InfeasibleFlowError as error:
-            n, names = self.given.num_vertices, self.given.labels
-            inside = {int(v) % n for v in error.vertices}
-            raise InfeasibleFlowError(
-                tuple(v if names is None else names[v] for v in sorted(inside)), error.excess
-            ) from None
+            inside = np.unique(np.array(error.vertices) % self.given.num_vertices)
+            names = labels_of(self.given.labels, inside).tolist()
+            raise InfeasibleFlowError(tuple(names), error.excess) from None
 
     def solution(self, result: MinCostFlowResult) -> CheapPaths:
         """Return the paths of the flow.

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, Untyped
 from ..certify.exact import exact_total, most_bits, near_and_gap, power_above, whole_and_rest
 from ..certify.fields import check_array, check_kind, checked_number
+from ..cuts import min_cut
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
@@ -37,7 +38,7 @@ from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
 from ..solving.run import Deadline
-from .base import CutReduction, alike, check_fits, sum_of
+from .base import FlowReduction, alike, check_fits, sum_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -175,7 +176,7 @@ class ProjectSelection(DrawnResult):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ProjectsAsMinCut(CutReduction[ProjectSelection]):
+class ProjectsAsMinCut(FlowReduction[ProjectSelection]):
     """The selection of projects with requirements as a minimum cut.
 
     Attributes
@@ -265,7 +266,7 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
             The solve stopped early, or float64 does not allow a proof that is close enough.
         """
         deadline = Deadline(arguments.get("time_limit"))
-        found = super().solve(**arguments)
+        found = self.solution(min_cut(self.network, self.source, self.sink, **arguments))
         if self.profits.dtype.kind == "i" or _is_close(self.profits[found.selected], found.gap):
             return found
         steps: list[MaxFlowResult] = []

@@ -55,7 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +63,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Array, Index, Indices, Int64, Integers, NetworkInput, Vertices
 from ...errors import InvalidInputError
+from ...graph.changing import Changing, read_changes
 from ...graph.convert import as_flow_problem
+from ...graph.edge_tables import labels_of
 from ...graph.network import (
     FlowNetwork,
     as_array,
@@ -81,7 +83,6 @@ from ...method_names import FlowMethodName
 from ...progress import Reporter
 from ...solving.call import Request
 from ...solving.dispatch import thread_count, usable_cpus
-from ...solving.exclusive import Exclusive
 from ...solving.method import Method
 from ...solving.plan import Plan
 from ...solving.run import Deadline
@@ -557,7 +558,7 @@ def _whole(network: FlowNetwork) -> _Whole | None:
     return _Whole(whole[0], whole[1], infinite, total)
 
 
-class MaxFlow(Exclusive):
+class MaxFlow(Changing[MaxFlowResult]):
     """A network whose capacities change between solves, each of which starts from the last flow.
 
     Few changes leave most of the last flow right, so a solve takes a fraction of the first one. Its result
@@ -599,7 +600,7 @@ class MaxFlow(Exclusive):
     """
 
     def __init__(self, network: NetworkInput, source: Vertices = None, sink: Vertices = None) -> None:
-        self._reading: dict[str, float] = {}
+        super().__init__()
         with timed(self._reading, "build"):
             read, source, sink = as_flow_problem(network, source, sink)
         self._given: FlowNetwork = read.on_host()
@@ -612,17 +613,12 @@ class MaxFlow(Exclusive):
         self._record = _Record()
         self._may_contract = True
         self._continues_result = False  # whether the next residual network gets the flow of the last result
-        self.result: MaxFlowResult | None = None
 
     def _read_terminals(
         self, source: Vertices, sink: Vertices
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of the sources and of the sinks, checked."""
-        sources = self._given.vertices(source, "source")
-        sinks = self._given.vertices(sink, "sink")
-        both = set(sources.tolist()).intersection(sinks.tolist())
-        if both:
-            raise InvalidInputError(f"vertex {self._given.name(min(both))} is both source and sink")
+        sources, sinks = self._given.terminals(source, sink)
         for terminals in (sources, sinks):
             terminals.flags.writeable = False
         return sources, sinks
@@ -656,12 +652,9 @@ class MaxFlow(Exclusive):
         InvalidInputError
             There is no such arc, or no such capacity. Nothing was changed.
         """
-        numbers = self._arc_numbers(arcs)
+        numbers, flat = read_changes(arcs, values, self._given.num_arcs, "arc")
         if reverse and self._reverse is None:
             raise InvalidInputError("the network was given without reverse capacities")
-        if np.ndim(values) and np.shape(values) != np.shape(arcs):
-            raise InvalidInputError(f"values has shape {np.shape(values)}, expected {np.shape(arcs)}")
-        flat = values if np.ndim(values) == 0 else as_array(values, "values").reshape(-1)
         new, saturated = read_capacities(flat, len(numbers), "values")
         if saturated:
             raise InvalidInputError("a capacity is larger than 2**63 - 1")
@@ -679,18 +672,6 @@ class MaxFlow(Exclusive):
         if kept is not None and edits is not None:
             kept.change(self._given, edits, reverse)
         self._kept = kept
-
-    def _arc_numbers(self, arcs: ArrayLike) -> NDArray[np.int64]:
-        numbers = as_array(arcs, "arcs")
-        if numbers.size == 0:
-            return np.zeros(0, dtype=np.int64)
-        if numbers.dtype.kind not in "iu":
-            raise InvalidInputError(f"the number of each arc must be an integer, got {arcs!r}")
-        least, most = int(numbers.min()), int(numbers.max())
-        if least < 0 or most >= self._given.num_arcs:
-            wrong = least if least < 0 else most
-            raise InvalidInputError(f"there is no arc {wrong}: there are {self._given.num_arcs}")
-        return numbers.reshape(-1).astype(np.int64)
 
     def _own_arrays(self, new: Array) -> None:
         """Make the capacities arrays of this object's own, of a dtype that fits new values."""
@@ -818,7 +799,7 @@ class MaxFlow(Exclusive):
             contracted, request = self._solve_contracted(request)
             if contracted is not None:
                 self._flow, self._continues_result = None, self._kept is None
-                return self._counted(contracted)
+                return self._keep(contracted)
         if self._continues_result:
             self._flow, self._continues_result = self._last_flow(), False
         kept, network = self._kept, self.network
@@ -837,7 +818,7 @@ class MaxFlow(Exclusive):
         if result is None:
             return self._from_scratch(request)
         self._flow = None
-        return self._counted(result)
+        return self._keep(result)
 
     def _solve_contracted(self, request: Request) -> tuple[MaxFlowResult | None, Request]:
         """Contract the network, unless that was of no use before, and solve what is left.
@@ -861,20 +842,9 @@ class MaxFlow(Exclusive):
             self._reading = added_up(self._reading, problem.seconds)
         return None, request
 
-    def _counted(self, result: MaxFlowResult) -> MaxFlowResult:
-        """Return the result, the first one with the time that reading the network took; keep it."""
-        unread = vars(result)["flow"]  # as it is, since reading the attribute computes the flow
-        self.result = replace(result, stats=result.stats.including(self._reading), flow=unread)
-        self._reading = {}
-        return self.result
-
     def _from_scratch(self, request: Request) -> MaxFlowResult:
         self._kept = self._flow = None
-        names = self._given.labels
-        source, sink = (
-            terminals.tolist() if names is None else [names[v] for v in terminals.tolist()]
-            for terminals in (self.sources, self.sinks)
-        )
+        source, sink = (labels_of(self._given.labels, ends).tolist() for ends in (self.sources, self.sinks))
         result = max_flow(
             self.network,
             source,
@@ -886,7 +856,7 @@ class MaxFlow(Exclusive):
             progress=request.progress,
             options=request.options,
         )
-        return self._counted(result)
+        return self._keep(result)
 
     def _prepare(self, request: Request, emptied: bool) -> FlowCall:
         network = self.network
@@ -984,9 +954,6 @@ class MaxFlow(Exclusive):
         network = self.network
         state.update(_snapshot=network, _capacity=network.capacity, _reverse=network.reverse_capacity)
         return state
-
-    def __repr__(self) -> str:
-        return f"<MaxFlow: {self._given!r}, last result {self.result!r}>"
 
 
 def _whole_edits(kept: _Kept, numbers: NDArray[np.int64], new: Array) -> Edits | None:
