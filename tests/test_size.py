@@ -22,27 +22,27 @@ PACKAGE = ROOT / "src" / "preflow"
 LINES = {
     ".": 1811,  # min_cut imports what grids need; aliases of arrays have types; what each attempt did
     "assignment": 10432,  # overloads are imported from a module of their own
-    "bipartite": 5025,  # its record; warm_start and initial, for a release; a rule for pushes on one thread
+    "bipartite": 5017,  # its record; warm_start and initial, for a release; a rule for pushes on one thread
     "certify": 4843,  # what a cut allows counts here, no longer in reductions and mincost
     "cli": 4092,
     "connectivity": 1990,
     "cuda": 2191,  # loops of kernels and sums over warps, which solvers have no more
-    "distributed": 7538,  # arguments by name
+    "distributed": 7535,  # arguments by name
     "drawing": 835,
     "forests": 947,
-    "general_matching": 4984,  # the same
+    "general_matching": 4982,  # the same
     "generators": 3294,
-    "graph": 10760,  # results become tables here, no longer each by itself
+    "graph": 10836,  # results become tables, terminals and changes are read here
     "gridcut": 7692,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
     "integrations": 2446,
     "io": 3046,  # binary files are told from text, with what reads them
     "kernels": 3072,
-    "maxflow": 11287,  # methods of batches import NoOptions
-    "mincost": 5261,  # the same; cycles past float64; arrays of a residual network have types
+    "maxflow": 11246,  # methods of batches import NoOptions
+    "mincost": 5245,  # the same; cycles past float64; arrays of a residual network have types
     "network": 312,
     "papers": 7000,
     "parallel": 3283,  # overloads are imported from a module of their own
-    "reductions": 4564,  # shares that sum past int64 are refused
+    "reductions": 4530,  # shares that sum past int64 are refused
     "solving": 1943,  # arrays of results become read-only here, no longer in each result
     "steps": 2261,  # arguments of kernels by name
     "transportation": 4871,  # its record
