@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 import preflow
 from preflow import generators
 from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
+from preflow.forests.repair import repair
 from preflow.graph.residual import build_residual
 from preflow.maxflow import policy, warm
 from preflow.solving.run import Control
-from tests.invariants.warm_search_trees import check_invariants
+from tests.invariants.incremental_search import check_invariants
 
 #: Threads that wait for each other in every solve lose their turns to a test beside them.
 METHODS = [
@@ -60,8 +61,11 @@ def check(solver: preflow.MaxFlow, **given: Any) -> preflow.MaxFlowResult:
     assert kept is not None
     assert (kept.state.net.excess >= 0).all()
     assert (kept.state.net.excess <= kept.state.source_capacity).all()
-    if kept.forest is not None:
-        check_invariants(kept.state, kept.forest)
+    if kept.forests is not None:
+        forests, touched, _ = kept.forests
+        repair(kept.state.net, forests, np.flatnonzero(touched[:-2]), Control().monitor())
+        touched[:] = False
+        check_invariants(kept.state.net, forests, 0, len(forests.label))
     return result
 
 

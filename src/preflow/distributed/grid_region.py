@@ -4,7 +4,7 @@ The region's arrays cover its box and the ghosts around it. A ghost has no resid
 region, so flow only goes out. While a ghost receives flow it has a deficit larger than all the flow that can
 reach it; the other ghosts have none. So a discharge is a series of searches in the same two forests
 (:mod:`preflow.forests.incremental_search`), each with a few sinks more, and
-:func:`preflow.gridcut.warm.change_terminals` adds these.
+:func:`preflow.forests.repair.repair` adds these.
 
 Pseudo-code
 -----------
@@ -36,9 +36,6 @@ from ..arrays import Array, DType
 from ..certify.grid import terminal_sizes
 from ..errors import VerificationError
 from ..forests.incremental_search import (
-    DEPTH,
-    SINK,
-    SOURCE,
     Forests,
     forests_of_part,
     make_forests,
@@ -46,6 +43,7 @@ from ..forests.incremental_search import (
     search_all,
     with_more_levels,
 )
+from ..forests.repair import repair, with_depths
 from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..graph.neighbourhood import Box
@@ -62,7 +60,6 @@ from ..gridcut.pixel_major import (
 )
 from ..gridcut.policy import ARCS_FOR_THREADS, threads_for
 from ..gridcut.serial_incremental_bfs import IncrementalBfsOptions, grow_from_boxes, make_boxes
-from ..gridcut.warm import change_terminals
 from ..solving.run import Control
 from .exchange import (
     INFINITE,
@@ -284,7 +281,9 @@ class GridRegion:
 
         def search(ghosts: NDArray[np.bool_], rim: NDArray[np.intp]) -> NDArray[np.bool_]:
             nonlocal forests
-            change_terminals(state, forests, self._ghosts[ghosts], deficits[ghosts], monitor)
+            chosen = self._ghosts[ghosts]
+            state.terminal[chosen] += deficits[ghosts]
+            repair(state, forests, chosen, monitor)
             forests = search_all(state, forests, monitor)
             return forests.label[self._rim[rim]] < 0
 
@@ -309,11 +308,11 @@ class GridRegion:
             state.residual[self._arcs[came]] += gain[came].astype(state.residual.dtype)
             state.terminal[rim] += amounts
             return
-        monitor = control.monitor()
         ghosts = self._ghosts[state.terminal[self._ghosts] != 0]
-        change_terminals(state, forests, ghosts, -state.terminal[ghosts], monitor)
+        state.terminal[ghosts] = 0
         state.residual[self._arcs[came]] += gain[came].astype(state.residual.dtype)
-        change_terminals(state, forests, rim, amounts, monitor)
+        state.terminal[rim] += amounts
+        repair(state, forests, np.concatenate([ghosts, rim]), control.monitor())
         if control.stopped:
             self._forests = None
 
@@ -568,15 +567,6 @@ def narrowed(values: Array) -> Array | Narrow:
         if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max:
             return Narrow(values, np.dtype(kind))
     return values
-
-
-def with_depths(forests: Forests) -> Forests:
-    """Return forests that know their depths, and have room for orphans of all their labels."""
-    depths = max(1, int(forests.label.max(initial=0))), max(1, -int(forests.label.min(initial=0)))
-    forests.cursor[[DEPTH + SOURCE, DEPTH + SINK]] = depths
-    while len(forests.first_orphan) <= max(depths) + 1:
-        forests = with_more_levels(forests)
-    return forests
 
 
 def _check(broken: NDArray[np.bool_], box: Box, fault: str) -> None:

@@ -1,8 +1,8 @@
 """Some vertices of a network as a region: search forests that are repaired, with ghosts as further sinks.
 
-The method is that of :mod:`.grid_region`, on the forests of :mod:`preflow.maxflow.warm.search_trees`. The
-region has its vertices, then the ghosts. A ghost has no residual capacity towards the region. While it
-receives flow, it has a demand for more than can reach it.
+The method and the forests are those of :mod:`.grid_region`. The region has its vertices, then the ghosts. A
+ghost has no residual capacity towards the region. While it receives flow, it has a demand for more than can
+reach it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,10 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import VerificationError
+from ..forests.incremental_search import Forests, make_forests, search_all
+from ..forests.repair import for_next_search, repair
 from ..graph.network import exact_sum
 from ..graph.residual import ResidualArrays
-from ..maxflow.warm.search_trees import (
-    NUM_TOUCHED,
-    SINK,
-    STOPPED,
-    TOO_HIGH,
-    KeptForest,
-    grow,
-    make_forest,
-    repair,
-)
-from ..solving.options import UNLIMITED
 from ..solving.run import Control
 from .exchange import INFINITE, Amounts, Border, CutShare, Discharged, Labels, Proof, State, search_by_label
 
@@ -91,7 +82,7 @@ class NetworkRegion:
         )
         self._demand = 0
         self._net = NOTHING
-        self._forest: KeptForest | None = None
+        self._forests: Forests | None = None
         self._sink_side: NDArray[np.bool_] | None = None
 
     def build(self) -> Self:
@@ -140,7 +131,7 @@ class NetworkRegion:
             np.concatenate([excess, none]).astype(np.int64),
             np.concatenate([demand, none]).astype(np.int64),
         )
-        self._forest = None
+        self._forests = None
 
     def send_again(self, flow: Amounts, threads: int) -> None:
         """Become a region that has sent flow: see :class:`preflow.distributed.exchange.Region`."""
@@ -153,34 +144,32 @@ class NetworkRegion:
         net.excess[...] += came
         net.sink_residual[...] = np.maximum(-net.excess, 0)
         net.excess[...] = np.maximum(net.excess, 0)
-        self._forest = make_forest(len(net.excess), net.head.dtype)
-        self._search(Control())
+        self._forests = None
+        self._search(self._ghosts[:0], Control())
         assert not net.sink_residual.any(), "no flow inside brings together what was sent"
         net.sink_residual[...] = sinks
-        self._forest = self._sink_side = None
+        self._forests = self._sink_side = None
 
     def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
         """Augment inside the region: see :class:`preflow.distributed.exchange.Region`."""
         net, own = self._net, Control(stop=control.stop)
         ghost_label = label[self._first_of]
-        if self._forest is None:
-            self._forest = make_forest(len(net.excess), net.head.dtype)
         came = np.flatnonzero(gain)
         active = self._ghosts[net.sink_residual[self._ghosts] > 0]
         net.sink_residual[self._ghosts] = 0
         self._move(gain, 1)
-        self._touch(np.concatenate([active, self._tails[came], self._ghosts[self._ghost_of[came]]]))
+        changed = np.concatenate([active, self._tails[came], self._ghosts[self._ghost_of[came]]])
+        self._forests = for_next_search(self._forests)
         before = net.residual[self._arcs].astype(np.int64)
         found = np.full(len(self._arcs), INFINITE, dtype=np.int32)
-        self._search(own)
+        self._search(changed, own)
         found[self._reaches()] = 0
         room = np.ones(self._num_ghosts, dtype=np.int64)
         np.add.at(room, self._ghost_of, net.residual[self._arcs])
 
         def search(ghosts: NDArray[np.bool_], ends: NDArray[np.intp]) -> NDArray[np.bool_]:
             net.sink_residual[self._ghosts[ghosts]] = room[ghosts]
-            self._touch(self._ghosts[ghosts])
-            self._search(own)
+            self._search(self._ghosts[ghosts], own)
             return self._reaches()[ends]
 
         is_open = np.flatnonzero(before > 0)
@@ -192,7 +181,7 @@ class NetworkRegion:
         # Ghosts have demand or have received nothing, so no arc of a tree leads out of one.
         net.residual[self._opposites] = 0
         if control.stopped:
-            self._forest = None
+            self._forests = None
         return Discharged(push, found, self._bound(), waiting, complete)
 
     def _move(self, gain: Amounts, sign: int) -> None:
@@ -200,33 +189,18 @@ class NetworkRegion:
         self._net.residual[self._arcs] += (sign * gain).astype(self._net.residual.dtype)
         np.add.at(self._net.excess, self._tails, sign * gain)
 
-    def _touch(self, vertices: NDArray[np.int64]) -> None:
-        """Tell the forests that vertices have changed."""
-        forest = self._forest
-        assert forest is not None
-        fresh = np.unique(vertices)
-        fresh = fresh[~forest.is_touched[fresh]]
-        count = int(forest.counters[NUM_TOUCHED])
-        forest.touched[count : count + len(fresh)] = fresh
-        forest.is_touched[fresh] = True
-        forest.counters[NUM_TOUCHED] += np.uint64(len(fresh))
-
-    def _search(self, control: Control) -> None:
-        """Search from the vertices that have changed; new forests replace those whose labels are too high."""
-        ended = TOO_HIGH
-        while ended == TOO_HIGH:
-            forest = self._forest
-            assert forest is not None
-            repair(self._net, forest)
-            ended = int(grow(self._net, forest, control.monitor(), np.int64(UNLIMITED >> np.uint64(1))))
-            if ended == TOO_HIGH:
-                self._forest = make_forest(len(self._net.excess), self._net.head.dtype)
-        assert ended != STOPPED or control.stopped
+    def _search(self, changed: NDArray[np.int64], control: Control) -> None:
+        """Search from the vertices that have changed, or in new forests if there are none."""
+        net, forests, monitor = self._net, self._forests, control.monitor()
+        if forests is None:
+            forests, changed = make_forests(net, len(net.excess)), np.arange(len(net.excess))
+        repair(net, forests, changed, monitor)
+        self._forests = search_all(net, forests, monitor)
 
     def _reaches(self) -> NDArray[np.bool_]:
         """Return for each border arc whether its own end is in the sink's forest."""
-        assert self._forest is not None
-        reaches: NDArray[np.bool_] = self._forest.side[self._tails] == SINK
+        assert self._forests is not None
+        reaches: NDArray[np.bool_] = self._forests.label[self._tails] < 0
         return reaches
 
     def _excess(self) -> int:
@@ -255,16 +229,16 @@ class NetworkRegion:
 
     def unload(self) -> None:
         """Forget all arrays of the size of the region."""
-        self._net, self._forest, self._sink_side = NOTHING, None, None
+        self._net, self._forests, self._sink_side = NOTHING, None, None
         self.border = self.border._replace(capacity=self.border.capacity[:0].copy())
 
     def sink_side(self) -> NDArray[np.bool_]:
         """Return which vertices of the region reach the sink, over ghosts or inside."""
         if self._sink_side is None:
-            if self._forest is None:
+            if self._forests is None:
                 self._sink_side = self._search_backwards()
             else:
-                self._sink_side = self._forest.side[: self._size] == SINK
+                self._sink_side = self._forests.label[: self._size] < 0
         return self._sink_side
 
     def _search_backwards(self) -> NDArray[np.bool_]:

@@ -1,27 +1,11 @@
 """Solve a grid again after terminal capacities have changed, from the last flow and the last forests.
 
 Kohli and Torr, "Dynamic Graph Cuts for Efficient Inference in Markov Random Fields", PAMI 29, 2007, keep the
-flow and the search trees between solves. Goldberg, Hed, Kaplan, Tarjan and Werneck, "Faster and More Dynamic
-Maximum Flow by Incremental Breadth-First Search", ESA 2015, do so for the forests of
-:mod:`preflow.forests.incremental_search`. Here the flow between neighbours always fits, because only
-terminals change: a new capacity changes the excess or the deficit of its pixel and nothing else.
+flow and the search trees between solves, and so does :mod:`preflow.forests.repair`. Here the flow between
+neighbours always fits, because only terminals change: a new capacity changes the excess or the deficit of its
+pixel and nothing else.
 
-Pseudo-code
------------
-::
-
-    for each pixel whose terminal amount has changed:               change_terminals
-        if it has a forest and an amount of that forest's sign: it becomes a root
-        if it has an amount of the other sign, or no forest:
-            its children become orphans; the neighbours that could reach it are queued
-            it becomes a root of the other forest and is queued
-        if its amount is 0 and it was a root: it becomes an orphan
-    adopt the orphans of both forests
-    search from the queues until the sink's forest cannot grow
-
-All invariants of the search hold before it, so its work depends on what the changes alter, not on the size of
-the grid. A search that reaches its work limit is continued by push-relabel, and the next solve makes new
-forests. Only the sink's queue is empty after a search. The source's queue stays for the next one.
+A search that reaches its work limit is continued by push-relabel, and the next solve makes new forests.
 """
 
 from __future__ import annotations
@@ -32,30 +16,23 @@ from copy import deepcopy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Integers
+from ..arrays import Array
 from ..certify.grid import lower_bound
 from ..errors import InvalidInputError
 from ..forests.incremental_search import (
-    DEPTH,
     ORPHANS_PER_ARC,
-    SINK,
-    SOURCE,
     Forests,
-    adopt,
     make_forests,
     plant,
     reached_work_limit,
     search_all,
     set_work_limit,
 )
+from ..forests.repair import for_next_search, repair
 from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
-from ..kernels.constants import ONE, ZERO
-from ..kernels.kernel import kernel
-from ..kernels.two_queues import enqueue
 from ..progress import Reporter
 from ..solving.exclusive import Exclusive
-from ..solving.monitor import Monitor
 from ..solving.run import Control, run_interruptibly
 from ..stats import ARC_SCANS, PUSHES, RELABELS, SolveStats
 from .pixel_major import GridState, grid_solution, interior, padding, steps_within
@@ -66,89 +43,6 @@ METHOD = "serial-incremental-bfs"
 #: Seconds between two reports. A stroke on a megapixel takes 1 to 70 ms, and a mask should be on the screen
 #: within 100 ms; the rest is the browser's.
 REPORT_INTERVAL = 0.025
-
-
-@kernel
-def leave(state: GridState, forests: Forests, v: np.uint64, first: np.uint64) -> np.uint64:
-    """Remove a pixel from its forest: see the pseudo-code; return the list with its children in front."""
-    residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
-    degree = np.uint64(len(step))
-    source = label[v] > 0
-    sign = np.int64(1) if source else np.int64(-1)
-    label[v] = 0
-    for direction in range(degree):
-        d = np.uint64(direction)
-        q = v + step[d]
-        if sign * np.int64(label[q]) <= 0:
-            continue
-        if np.uint64(parent[q]) == d ^ ONE:
-            parent[q] = degree + ONE
-            forests.next_orphan[q] = first
-            first = q
-        if residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
-            enqueue(forests, q, SOURCE if source else SINK)
-    return first
-
-
-@kernel
-def true_orphans(forests: Forests, first: np.uint64, degree: np.uint64) -> np.uint64:
-    """Return a list of orphans without the pixels that have become roots since."""
-    none = np.uint64(len(forests.label))
-    kept = none
-    v = first
-    while v != none:
-        following = np.uint64(forests.next_orphan[v])
-        if np.uint64(forests.parent[v]) == degree + ONE:
-            forests.next_orphan[v] = kept
-            kept = v
-        v = following
-    return kept
-
-
-@kernel
-def change_terminals(
-    state: GridState, forests: Forests, pixels: NDArray[np.uint64], amounts: Integers, monitor: Monitor
-) -> None:
-    """Add amounts to the terminals of distinct pixels, and restore the invariants of the forests."""
-    terminal, parent, label = state.terminal, forests.parent, forests.label
-    degree = np.uint64(len(state.step))
-    none = np.uint64(len(label))
-    of_source = none
-    of_sink = none
-    i = ZERO
-    while i < np.uint64(len(pixels)):
-        p = pixels[i]
-        terminal[p] += amounts[i]
-        amount = terminal[p]
-        here = label[p]
-        if amount == 0:
-            if here != 0 and np.uint64(parent[p]) == degree:
-                parent[p] = degree + ONE
-                if here > 0:
-                    forests.next_orphan[p] = of_source
-                    of_source = p
-                else:
-                    forests.next_orphan[p] = of_sink
-                    of_sink = p
-        else:
-            same = (here > 0 and amount > 0) or (here < 0 and amount < 0)
-            if here > 0 and amount < 0:
-                of_source = leave(state, forests, p, of_source)
-            elif here < 0 and amount > 0:
-                of_sink = leave(state, forests, p, of_sink)
-            parent[p] = degree
-            label[p] = 1 if amount > 0 else -1
-            if not same:
-                enqueue(forests, p, SOURCE if amount > 0 else SINK)
-        i += ONE
-    deepest = np.int64(forests.cursor[DEPTH + SOURCE])
-    of_source = true_orphans(forests, of_source, degree)
-    if of_source != none:
-        adopt(state, forests, True, deepest, of_source, monitor)
-    deepest = np.int64(forests.cursor[DEPTH + SINK])
-    of_sink = true_orphans(forests, of_sink, degree)
-    if of_sink != none:
-        adopt(state, forests, False, deepest, of_sink, monitor)
 
 
 class WarmGrid(Exclusive):
@@ -258,25 +152,19 @@ class WarmGrid(Exclusive):
     def _solve(self, pixels: NDArray[np.intp] | None, net: Array | None, control: Control) -> float | None:
         start = time.perf_counter()
         state, first, last = self._state, self._first, self._last
-        forests, self._forests = self._forests, None
+        forests, self._forests = for_next_search(self._forests), None
         if forests is not None:
-            # The depths grow by every level of every search. The labels are bounded by what they are now.
-            label = forests.label
-            forests.cursor[DEPTH + SOURCE] = max(1, int(label.max(initial=0)))
-            forests.cursor[DEPTH + SINK] = max(1, -int(label.min(initial=0)))
             set_work_limit(forests, ORPHANS_PER_ARC, int(last - first), len(state.step))
         if pixels is not None and net is not None and len(pixels):
             if int(np.abs(net, dtype=np.int64).max()) > self.largest:
                 raise InvalidInputError(f"a terminal capacity is above {self.largest}")
             flat = self.net.reshape(-1)
             self._growing = forests
-            amounts = (net - flat[pixels]).astype(flat.dtype)
-            flat[pixels] = net
             numbers = pixels.astype(np.uint64) + first
-            if forests is None:
-                state.terminal[numbers] += amounts
-            else:
-                change_terminals(state, forests, numbers, amounts, control.monitor())
+            state.terminal[numbers] += (net - flat[pixels]).astype(flat.dtype)
+            flat[pixels] = net
+            if forests is not None:
+                repair(state, forests, numbers, control.monitor())
         if forests is None:
             forests = make_forests(state, int(last - first))
             set_work_limit(forests, ORPHANS_PER_ARC, int(last - first), len(state.step))

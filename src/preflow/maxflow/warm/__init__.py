@@ -95,17 +95,15 @@ from ..policy import choose
 from ..problem import METHODS
 from ..result import MaxFlowResult, best_cut
 from .both_sides import repair
-from .search_trees import SINK, FlowState, KeptForest, make_forest, search, touch_ends
+from .search_trees import FlowState, Kept, begin_deficits, end_deficits, search_near_changes, touch
 
 #: The sum of all capacities that are solved from the last flow. No sum of flows and deficits passes int64.
 MOST_CAPACITY = 2**61
-#: A search near the changes is given up once it has looked at as many arcs as this share of the operations of
-#: a solve from scratch: those of the method, half of one for each vertex and residual arc in each of its
-#: global relabels, and one of each for building the network. It may look at all arcs besides to plant its
-#: forests. With 1% of the arcs changed it looked at 0.02 of these operations on a grid 1000x1000, at 0.01 to
-#: 0.1 on a road network of 200,000 vertices. On rmf-wide 64x16 it would look at 40 to 120 arcs for each
-#: residual arc.
-SEARCH_SHARE = 0.15
+#: A search near the changes is given up once it has made this share of the operations of a solve from
+#: scratch: those of the method, half of one for each vertex and residual arc in each of its global relabels,
+#: and one of each for building the network. It may make one for each vertex and residual arc besides to plant
+#: its forests. With 1% of the arcs changed it makes 0.007 of these operations on a grid 100x100.
+SEARCH_SHARE = 0.16
 #: After it was given up, it is tried again at once when fewer arcs have changed by this factor.
 FEWER = 4
 #: Where a solve from scratch makes more operations than this for each vertex and residual arc, changes reach
@@ -131,7 +129,7 @@ SEARCH = Method(
     "maxflow.warm.search_trees",
     "",
     "augmenting paths on two search forests that are kept between solves",
-    "Boykov and Kolmogorov 2004; Kohli and Torr 2007",
+    "Goldberg, Hed, Kaplan, Kohli and others 2015; Kohli and Torr 2007",
 )
 #: The same of a solve by :mod:`.both_sides`.
 REPAIR = Method(
@@ -392,7 +390,7 @@ class _Kept:
         Capacity straight from sources to sinks.
     sink_side : ndarray of bool, shape (n,)
         The side of the sink of the last minimum cut.
-    forest : Forest or None
+    forests : Kept or None
         The search forests, if the last solve left them.
     num_edits : int
         Number of changes since the last solve.
@@ -430,7 +428,7 @@ class _Kept:
         self.num_edits = 0
         self.record = record
         self.sink_side: NDArray[np.bool_] = np.ones(n, dtype=bool)
-        self.forest: KeptForest | None = None
+        self.forests: Kept | None = None
         places = len(net.head) + 2 * n + 1
         self.place: Array = np.empty(len(arcs.tail), dtype=np.uint32 if places < 2**32 else np.uint64)
         self.shared = bool(find_places(arcs, self.pairs, n, self.place, np.zeros(places, dtype=bool)))
@@ -469,8 +467,8 @@ class _Kept:
             begin = int(end)
             if begin < len(edits.arc):
                 self.widen()
-        if self.forest is not None:
-            touch_ends(self.arcs(network), self.pairs, edits.arc, self.state.net.residual, self.forest)
+        if self.forests is not None:
+            touch(self.arcs(network), self.place, edits.arc, self.state.net, self.forests)
 
     def widen(self) -> None:
         state = self.state
@@ -515,7 +513,7 @@ class _Kept:
         state.net.residual[:] = state.initial
         state.net.excess[:] = state.source_capacity
         state.net.sink_residual[:] = state.sink_capacity
-        self.forest = None
+        self.forests = None
 
     def fits(self) -> bool:
         """Whether no sum of capacities and flows can pass int64, and infinity is above all other sums."""
@@ -583,7 +581,7 @@ class MaxFlow(Changing[MaxFlowResult]):
     A solve takes O(n + m) beside the work of the method: one search from the sink, and the flow of every arc.
     Flow that a smaller capacity cuts off is led around the arc where that is possible, see
     :mod:`preflow.maxflow.warm`. Capacities that are not all integers, or whose sum passes 2**61, are solved
-    from scratch. Between solves about 32 bytes a pair of adjacent vertices, 20 an arc and 75 a vertex stay
+    from scratch. Between solves about 32 bytes a pair of adjacent vertices, 20 an arc and 66 a vertex stay
     allocated. Kohli and Torr 2007.
 
     Examples
@@ -977,35 +975,33 @@ def _solve_from_last_flow(
     Unless `by_rule`, run the method without a budget.
     """
     if not by_rule:
-        kept.forest = None
+        kept.forests = None
         return _solve_by_method(call, kept.state)
     record = kept.record
     if record.search.is_due(kept.num_edits):
         if _search(call, kept):
-            assert kept.forest is not None
-            return kept.forest.side == SINK, True
+            assert kept.forests is not None
+            return kept.forests.forests.label < 0, True
         if not (record.repair.worked or call.control.stopped):
             record.repair.wait()
             return None
     else:
         record.search.wait()
-    kept.forest = None
+    kept.forests = None
     return _repair(call, kept)
 
 
 def _search(call: FlowCall, kept: _Kept) -> bool:
     """Search from what has changed; return whether that ended within its budget."""
     state, trial = kept.state, kept.record.search
-    most = int(SEARCH_SHARE * kept.work_of_scratch)
-    if kept.forest is None:
-        kept.forest = make_forest(len(state.net.excess), state.net.head.dtype)
-        most += kept.size
+    most = int(SEARCH_SHARE * kept.work_of_scratch) + (kept.size if kept.forests is None else 0)
     with call.timed("solve"):
-        if search(state, kept.forest, call.control.monitor(), most):
-            call.method, call.threads = SEARCH, 1
-            call.plan = call.plan._replace(because="solved again: a search near the changes")
-            trial.succeed(kept.num_edits)
-            return True
+        kept.forests = search_near_changes(state, kept.forests, call.control, max(1, most))
+    if kept.forests is not None:
+        call.method, call.threads = SEARCH, 1
+        call.plan = call.plan._replace(because="solved again: a search near the changes")
+        trial.succeed(kept.num_edits)
+        return True
     if not call.control.stopped:
         trial.fail(kept.num_edits)
     return False
@@ -1036,10 +1032,7 @@ def _solve_by_method(call: FlowCall, state: FlowState) -> tuple[NDArray[np.bool_
     Return None if the method gave up: see :meth:`preflow.solving.run.Control.limit_work`.
     """
     net = state.net
-    deficient = np.flatnonzero(net.excess < 0)
-    before, deficit = net.sink_residual[deficient], -net.excess[deficient]
-    net.excess[deficient] = 0
-    net.sink_residual[deficient] += deficit
+    deficits = begin_deficits(net, np.flatnonzero(net.excess < 0))
     with call.timed("solve"):
         height = call.method.solve(net, call.options, call.control)
     if call.control.gave_up:
@@ -1047,9 +1040,7 @@ def _solve_by_method(call: FlowCall, state: FlowState) -> tuple[NDArray[np.bool_
     with call.timed("recover"):
         reaching = height <= len(height)
         finished = not net.excess[reaching].any()
-        left = np.maximum(net.sink_residual[deficient] - before, 0)
-        net.sink_residual[deficient] -= left
-        net.excess[deficient] -= left
+        end_deficits(net, *deficits)
         _end_excess(state)
     return reaching, finished
 
