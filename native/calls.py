@@ -201,7 +201,7 @@ def maxflow() -> Iterator[Call]:
         )
     for capacities, threads in product(CAPACITIES, (1, 2)):
         network = random_network(40, 200, capacities)
-        wide: dict[str, Any] = {"method": "multicore-paths", "options": {"narrow": 0}, "threads": threads}
+        wide: dict[str, Any] = {"method": "multicore-paths", "options": {"budget": None}, "threads": threads}
         yield f"max_flow {capacities} {wide}", partial(verified, preflow.max_flow, network, 0, 11, **wide)
     for capacities, both, n in product(CAPACITIES, (False, True), (12, 300, 70_000)):
         network = random_network(12, 60, capacities, both) if n == 12 else star(n, capacities)

@@ -37,13 +37,13 @@ LINES = {
     "integrations": 2446,
     "io": 3046,  # binary files are told from text, with what reads them
     "kernels": 3069,
-    "maxflow": 10927,  # methods of batches import NoOptions
+    "maxflow": 10975,  # methods of batches import NoOptions
     "mincost": 5245,  # the same; cycles past float64; arrays of a residual network have types
     "network": 312,
     "papers": 7000,
     "parallel": 3283,  # overloads are imported from a module of their own
     "reductions": 4530,  # shares that sum past int64 are refused
-    "solving": 1943,  # arrays of results become read-only here, no longer in each result
+    "solving": 1967,  # arrays of results become read-only here, no longer in each result
     "steps": 2261,  # arguments of kernels by name
     "transportation": 4871,  # its record
     "vision": 9394,  # parameters that are options of a command are described one by one

@@ -17,13 +17,14 @@ import re
 from collections.abc import Iterable
 from importlib import import_module
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.parsers.rst import Parser as RestructuredText
 from docutils.utils import new_document
-from policy_rules import Policy, number
+from policy_rules import Policy, Rule, number
 
 import preflow
 from preflow import citations, registry
@@ -125,13 +126,37 @@ class Rules(FromSource):
         """Return the table."""
         folder = self.arguments[0]
         self.note(f"{folder}.policy")
-        rules = Policy(folder).rules()
+        policy = Policy(folder)
+        rules = policy.rules()
         rows: list[list[Cell]] = [
-            [code(rule.condition) if rule.condition else "otherwise", code(*rule.methods), rule.reason]
+            [
+                code(rule.condition) if rule.condition else "otherwise",
+                _attempts(rule),
+                rule.reason,
+                rule.measured + (f"; families {rule.families} only" if rule.families else ""),
+            ]
             for rule in rules
         ]
+        features = [f"``{name}``: {text[0].lower()}{text[1:]}" for name, text in policy.features()]
         where = _parse(WHERE, self.state.document) if any("gpu" in each.condition for each in rules) else []
-        return [*where, table(["if", "method", "stats.reason"], [40, 25, 35], rows)]
+        if not features:
+            rows = [row[:3] for row in rows]
+            return [*where, table(["if", "method", "stats.reason"], [40, 25, 35], rows)]
+        headings = ["if", "attempts", "stats.reason", "measured in"]
+        meant = _parse("In the conditions, " + "; ".join(features) + ".", self.state.document)
+        return [*meant, *where, table(headings, [34, 26, 26, 14], rows)]
+
+
+def _attempts(rule: Rule) -> list[nodes.Node]:
+    """Return the methods of a rule, with the budgets of those that give up where these are spent."""
+    if not rule.budgets:
+        return code(*rule.methods)
+    found: list[nodes.Node] = []
+    for name, budget in zip(rule.methods, rule.budgets, strict=True):
+        found += [nodes.Text(", then ")] if found else []
+        found.append(nodes.literal(text=name))
+        found += [nodes.Text(f" (budget {budget:g})")] if budget is not None and budget < inf else []
+    return found
 
 
 class Limits(FromSource):

@@ -22,6 +22,9 @@ class Rule(NamedTuple):
     condition: str  #: code; empty if nothing has to hold
     methods: tuple[str, ...]
     reason: str
+    budgets: tuple[float | None, ...] = ()  #: of the attempts, where the rules are rows
+    measured: str = ""
+    families: str = ""
 
 
 class Step(NamedTuple):
@@ -43,14 +46,21 @@ class Policy:
 
     def rules(self) -> list[Rule]:
         """Return the rules in their order, each once."""
+        if hasattr(self.module, "RULES"):
+            return list(self._rows())
         reasons: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for name in self.functions:
-            for condition, methods, reason in (
-                self._rules_of(name, (), {}) if name.startswith("choose") else ()
-            ):
-                place = reasons.setdefault((condition, methods), [])
-                place += [reason] if reason not in place else []
+            for rule in self._rules_of(name, (), {}) if name.startswith("choose") else ():
+                place = reasons.setdefault((rule.condition, rule.methods), [])
+                place += [rule.reason] if rule.reason not in place else []
         return [Rule(*key, " or ".join(place)) for key, place in reasons.items()]
+
+    def features(self) -> Iterator[tuple[str, str]]:
+        """Yield the names of features that rows ask for, and what is said of them."""
+        asked = {name for rule in self.rules() for name in re.findall(r"[a-z]\w*", rule.condition)}
+        for name, value in vars(getattr(self.module, "Features", object)).items():
+            if name in asked and (said := inspect.getdoc(value)):
+                yield name, said.partition("\n")[0].rstrip(".")
 
     def constants(self) -> Iterator[tuple[list[str], str]]:
         """Yield the names of documented constants, and the first clause of what is said of them."""
@@ -66,6 +76,25 @@ class Policy:
             if comment:
                 names = re.findall(r"\w+", ast.unparse(node.targets[0]))
                 yield names, re.split(r"[.:;] | \(", " ".join([*comment, ""]).lstrip(". "))[0]
+
+    def _rows(self) -> Iterator[Rule]:
+        """Yield the rows of RULES, with the code of their conditions."""
+        conditions = (
+            node.args[0]
+            for node in ast.walk(ast.Module(self.body, []))
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Rule"
+        )
+        for row, when in zip(self.module.RULES, conditions, strict=True):
+            held = ast.unparse(when.body if isinstance(when, ast.Lambda) else when)
+            condition = "" if held == "True" else re.sub(r"\bit\.", "", held)
+            yield Rule(
+                condition,
+                tuple(attempt.method for attempt in row.attempts),
+                re.sub(r"\{[^}]*\}", "…", row.because),
+                tuple(attempt.budget for attempt in row.attempts),
+                row.measured,
+                row.families,
+            )
 
     def _rules_of(self, name: str, around: tuple[ast.expr, ...], given: Texts) -> Iterator[Rule]:
         for call, conditions, known in self._steps(name, given):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from fractions import Fraction
 from functools import partial
@@ -55,9 +56,9 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
         "bucket": ["fifo", "lifo"],
         "relabel_period": [0.25, 1.0, None],
     },
-    "serial-dinic": {"both_ends": [True, False], "hi_pr_after": [None, 0.1]},
+    "serial-dinic": {"both_ends": [True, False], "budget": [None, 0.1]},
     "serial-incremental-bfs": {},
-    "serial-boykov-kolmogorov": {"incremental_after": [None, 0.5]},
+    "serial-boykov-kolmogorov": {"budget": [None, 0.5]},
     "serial-edmonds-karp": {"scaling": [True, False]},
     "serial-capacity-scaling": {},
     "multicore-synchronous": {**RELABELS, "few_active": [1, 128], "pulses": [False, True]},
@@ -65,9 +66,8 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "multicore-lockfree-arg": {"relabel_period": PERIOD},
     "multicore-paths": {
         **RELABELS,
-        "narrow": [0, 1024],
+        "budget": [None, math.inf],
         "path_length": [1, 4],
-        "dinic_share": [None, 0.1],
     },
 }
 #: A result's value may be this far off, relatively, where it has no `gap` of its own.

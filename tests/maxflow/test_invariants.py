@@ -157,7 +157,7 @@ def discharge(method: Any, options: Any) -> Outcome:
 def paths(length: int) -> Outcome:
     """Check a solve on one thread by multicore-paths, between its phases."""
     module = multicore_paths
-    options = module.PathsOptions(relabel_period=0.01, path_length=length, narrow=0)
+    options = module.PathsOptions(relabel_period=0.01, path_length=length)
 
     def solve(net: ResidualArrays, start: ResidualArrays) -> int:
         phases = []
@@ -257,7 +257,7 @@ def two_trees() -> Outcome:
             paths.append(arc)
 
         with patch.object(bk, "augment", augmented), patch.object(bk, "LAST_TIME", min(last, np.uint64(5))):
-            check_exact(net, solver.solve(net, solver.BoykovKolmogorovOptions(), Control()))
+            check_exact(net, solver.solve(net, serial_incremental_bfs.NoOptions(), Control()))
         return len(paths)
 
     return each_network(solve)

@@ -25,7 +25,7 @@ from tests.support.strategies import SmallProblem, float_capacities, small_probl
 
 PARALLEL = [method.name for method in preflow.methods("max_flow") if method.parallel]
 #: Options under which even small networks are solved by several threads.
-EAGER = {"multicore-paths": {"narrow": 0}, "multicore-synchronous": {"few_active": 1}}
+EAGER = {"multicore-paths": {"budget": None}, "multicore-synchronous": {"few_active": 1}}
 FAMILY_SIZES = [
     ("rmf-wide", "12x6"),
     ("rmf-long", "4x40"),
@@ -205,5 +205,5 @@ def test_narrow_networks_go_to_one_thread() -> None:
 
 def test_paths_push_on_every_thread() -> None:
     problem = FAMILIES["grid-2d"].generate("200x200", seed=0)
-    result = preflow.min_cut(problem, method="multicore-paths", threads=3, options={"narrow": 0})
+    result = preflow.min_cut(problem, method="multicore-paths", threads=3, options={"budget": None})
     assert all(counts["pushes"] > 0 for counts in result.stats.per_thread)

@@ -45,7 +45,7 @@ def test_bad_options(options: dict[str, object]) -> None:
 )
 @settings(max_examples=100)
 def test_agrees_with_oracle(problem: SmallProblem, threads: int, length: int, period: float) -> None:
-    options = {"path_length": length, "relabel_period": period, "narrow": 0}
+    options = {"path_length": length, "relabel_period": period, "budget": None}
     check_against_oracle(problem, method=METHOD, threads=threads, options=options)
 
 
@@ -74,7 +74,7 @@ def test_many_small_networks(threads: int) -> None:
             options = {
                 "path_length": length,
                 "relabel_period": float(random.choice([0.01, 1.0])),
-                "narrow": 0,
+                "budget": None,
             }
             result = preflow.max_flow(network, 0, 1, method=METHOD, threads=threads, options=options)
             result.verify()
@@ -97,7 +97,7 @@ def test_many_small_networks(threads: int) -> None:
 def test_families(family: str, size: str, threads: int, length: int) -> None:
     problem = FAMILIES[family].generate(size, seed=length)
     expected = preflow.max_flow(problem, method="serial-hi-pr")
-    options = {"path_length": length, "relabel_period": 0.5, "narrow": 0}
+    options = {"path_length": length, "relabel_period": 0.5, "budget": None}
     result = preflow.max_flow(problem, method=METHOD, threads=threads, options=options)
     result.verify()
     assert result.value == expected.value
@@ -113,7 +113,12 @@ def test_threads_share_the_work() -> None:
         tail, np.append(problem.network.head, head), np.append(problem.network.capacity, 2**40)
     )
     result = preflow.max_flow(
-        network, problem.network.num_vertices, problem.sink, method=METHOD, threads=3, options={"narrow": 0}
+        network,
+        problem.network.num_vertices,
+        problem.sink,
+        method=METHOD,
+        threads=3,
+        options={"budget": None},
     )
     result.verify()
     assert result.value == preflow.max_flow(problem).value
@@ -124,7 +129,7 @@ def test_a_short_period_relabels_more_often() -> None:
     problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
     often, seldom = (
         preflow.min_cut(
-            problem, method=METHOD, threads=1, options={"relabel_period": period, "narrow": 0}
+            problem, method=METHOD, threads=1, options={"relabel_period": period, "budget": None}
         ).stats
         for period in (1e-9, 1e300)
     )

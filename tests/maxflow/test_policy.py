@@ -163,9 +163,7 @@ def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("share", [1e-6, 0.5, 50.0])
 def test_incremental_search_goes_on_where_paths_are_long(share: float) -> None:
     problem = FAMILIES["grid-2d"].generate("12x12", seed=3)
-    result = preflow.max_flow(
-        problem, method="serial-boykov-kolmogorov", options={"incremental_after": share}
-    )
+    result = preflow.max_flow(problem, method="serial-boykov-kolmogorov", options={"budget": share})
     result.verify()
     assert result.value == preflow.max_flow(problem, method="serial-fifo").value
     assert ("serial-incremental-bfs went on" in result.stats.reason) == (share < 1)
@@ -176,19 +174,22 @@ def test_incremental_search_goes_on_where_paths_are_long(share: float) -> None:
 def test_networks_with_hubs(monkeypatch: pytest.MonkeyPatch, threads: int, share: float) -> None:
     monkeypatch.setattr(policy, "FEW_ARCS", 100)
     monkeypatch.setattr(policy, "ARCS_FOR_MANY_THREADS", 100)
-    monkeypatch.setattr(policy, "DINIC_SHARE", share)
+    dinic = policy.DINIC._replace(budget=share)
+    rules = [
+        rule._replace(attempts=tuple(dinic if each == policy.DINIC else each for each in rule.attempts))
+        for rule in policy.RULES
+    ]
+    monkeypatch.setattr(policy, "RULES", rules)
     network = scale_free(12)
     assert policy.choose(network, "cpu", threads).method == "serial-dinic"
     monkeypatch.setattr(policy, "ARCS_WITH_HUBS_FOR_MANY_THREADS", 100)
     result = preflow.max_flow(network, 3, 5, threads=threads)
     result.verify()
     assert result.value == preflow.max_flow(network, 3, 5, method="serial-fifo").value
-    if threads == 1:
-        assert result.stats.method == "serial-dinic"
-        assert ("serial-hi-pr went on" in result.stats.reason) == (share < 0.1)
-    else:
-        assert result.stats.method == "multicore-paths"
-        assert ("Dinic" in result.stats.reason) == (share > 0.1)
+    assert result.stats.attempts[0].method == "serial-dinic"
+    then = "serial-hi-pr" if threads == 1 else "multicore-paths"
+    assert (f"paths are many or long, so {then} went on" in result.stats.reason) == (share < 0.1)
+    assert result.stats.threads == (threads if result.stats.method == "multicore-paths" else 1)
 
 
 @pytest.mark.parametrize("share", [1e-6, 0.25, 1.0])
@@ -196,7 +197,7 @@ def test_networks_with_hubs(monkeypatch: pytest.MonkeyPatch, threads: int, share
 def test_dinic_keeps_its_share_of_work_within_a_phase(name: str, size: str, share: float) -> None:
     """One phase on goldberg-bad takes a quadratic number of pushes."""
     problem = FAMILIES[name].generate(size, seed=0)
-    result = preflow.max_flow(problem, method="serial-dinic", options={"hi_pr_after": share})
+    result = preflow.max_flow(problem, method="serial-dinic", options={"budget": share})
     result.verify()
     assert result.value == preflow.max_flow(problem, method="serial-fifo").value
     assert "serial-hi-pr went on" in result.stats.reason

@@ -31,7 +31,7 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-synchronous", {"pulses": True}),
     ("multicore-lockfree", {}),
     ("multicore-lockfree-arg", {}),
-    ("multicore-paths", {"narrow": 0}),
+    ("multicore-paths", {"budget": None}),
 ]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, NetworkInput
+from ..arrays import AnyArray, Array, NetworkInput
 from ..certify.cut import cut_capacity
 from ..certify.flow import COARSE
 from ..cuda.runtime import Device
@@ -18,7 +18,7 @@ from ..errors import CapacityOverflowError, SolverError
 from ..graph.convert import as_flow_problem
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using
-from ..graph.residual import build_residual
+from ..graph.residual import ResidualArrays, build_residual
 from ..graph.scaling import EXACT, Rule, accepted_gap, is_close, proved_gap, solve_within_gap
 from ..graph.solved_capacities import SolvedCapacities
 from ..method_names import DeviceName, FlowMethodName
@@ -306,6 +306,7 @@ class FlowCall(Call[FlowNetwork]):
     """One call of max_flow or min_cut."""
 
     UNPROVED = "heights that prove nothing"
+    METHODS = METHODS
 
     device: Device | None
     sources: NDArray[np.int64]
@@ -341,6 +342,11 @@ class FlowCall(Call[FlowNetwork]):
             device=device,
             seconds=problem.seconds,
         )
+
+    @property
+    def num_vertices(self) -> int:
+        """No method gets more threads than this."""
+        return self.instance.num_vertices
 
     def is_quick(self, request: Request) -> bool:
         """Whether one thread of the host solves a small network."""
@@ -416,7 +422,6 @@ class FlowCall(Call[FlowNetwork]):
         self.control.remarks.clear()
         if self.device is not None and self.method.memory == "device":
             return self.build_and_solve_on_device(self.device, rule)
-        solve: HostSolver = self.method.solve
         network = self.instance.on_host()
         with self.timed("build"):
             residual = build_residual(
@@ -428,9 +433,7 @@ class FlowCall(Call[FlowNetwork]):
                 check_wanted=self.control.check_wanted,
             )
         initial_sink_residual = exact_sum(residual.arrays.sink_residual)
-        with self.timed("solve"):
-            height = solve(residual.arrays, self.options, self.control)
-        check_heights(self.method.name, height, len(residual.arrays.excess))
+        height = self.by_plan(lambda _: self.first_heights(residual.arrays))
         arrived = initial_sink_residual - exact_sum(residual.arrays.sink_residual)
         reaching = height <= residual.num_vertices
         return _FirstStage(
@@ -441,6 +444,13 @@ class FlowCall(Call[FlowNetwork]):
             not residual.arrays.excess[reaching].any(),
             residual.in_input_units(residual.constant_flow + arrived),
         )
+
+    def first_heights(self, net: ResidualArrays) -> Array:
+        """Return the heights that the method leaves."""
+        solve: HostSolver = self.method.solve
+        height = solve(net, self.options, self.control)
+        check_heights(self.method.name, height, len(net.excess))
+        return height
 
     def build_and_solve_on_device(self, device: Device, rule: Rule) -> _FirstStage:
         """Build the residual network in the memory of a GPU and run the first stage."""

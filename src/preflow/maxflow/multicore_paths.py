@@ -42,8 +42,7 @@ Pseudo-code
 -----------
 ::
 
-    with dinic_share: let Dinic's algorithm try first, with a limit on its work
-    if no level near the sink is wide: let a serial method solve it
+    if it may give up, and no level near the sink is wide: give up
     repeat:                                                          first_stage
         all threads search exact heights above exact_below,
             a quarter farther than the last vertex with excess
@@ -71,7 +70,7 @@ A thread adds up the counts of a height only after it has moved its share of the
 find a gap late. It may also see a gap that exists only for a moment. Both cost time, but no correctness:
 vertices above a gap are not declared dead, but left alone until the next global relabel.
 
-Where levels are narrow, few vertices are active at a time. A serial method solves such networks.
+Where levels are narrow, few vertices are active at a time. A serial method is faster on such networks.
 """
 
 from __future__ import annotations
@@ -125,11 +124,9 @@ from ..parallel.search import (
 )
 from ..parallel.thread_pool import run_solver
 from ..solving.monitor import Monitor
-from ..solving.options import check_count, check_positive_integer, check_positive_number
-from ..solving.run import Control
+from ..solving.options import check_positive_integer
+from ..solving.run import Control, GaveUp
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
-from . import serial_dinic, serial_highest_label, serial_pseudoflow
-from .features import seldom_saturated
 from .relabel_rule import check_relabel_rule, relabel_limits
 
 #: Vertices that a thread donates at once, at most.
@@ -144,8 +141,9 @@ WORK_QUANTUM = np.uint64(4096)
 #: The work limit of a phase is proportional to the number of vertices that the last global relabel found. It
 #: reaches the full limit when these are the share WHOLE of all vertices, and is at least LEAST of it.
 WHOLE, LEAST = 0.5, 0.3
-#: Wide levels are looked for among this share of the vertices, those nearest to the sink.
-PROBED = 1 / 16
+#: A level with this many vertices is wide. Wide levels are looked for among this share of the vertices, those
+#: nearest to the sink.
+WIDE, PROBED = 1024, 1 / 16
 
 
 @dataclass(frozen=True)
@@ -159,24 +157,14 @@ class PathsOptions:
         three tenths of that if the last one found less than half of the vertices.
     path_length : int
         Greatest number of arcs of a path, along which a thread pushes at once.
-    narrow : int
-        If no level near the sink has this many vertices, a serial method solves the network; 0: never.
-    dinic_share : float or None
-        Begin with Dinic's algorithm, and go on if it takes more than ``dinic_share * (n + m)`` arc scans and
-        pushes; None: do not.
     """
 
     relabel_period: float = 1.0
     path_length: int = 4
-    narrow: int = 1024
-    dinic_share: float | None = None
 
     def __post_init__(self) -> None:
         check_relabel_rule("work", self.relabel_period)
         check_positive_integer("path_length", self.path_length)
-        check_count("narrow", self.narrow)
-        if self.dinic_share is not None:
-            check_positive_number("dinic_share", self.dinic_share)
 
 
 class State(NamedTuple):
@@ -758,19 +746,11 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> Array
     n, m = len(net.excess), len(net.head)
     dtype = net.head.dtype
     threads = control.threads
-    if options.dinic_share is not None:
-        exact = serial_dinic.attempt(net, True, options.dinic_share, control)
-        if exact is not None:
-            control.remarks.append("distances are short, so Dinic's algorithm solved it on one thread")
-            return exact
     height = np.empty(n, dtype=dtype)
     search = make_search(threads, n, m, dtype)
-    if not has_wide_level(search, net, height, np.uint64(options.narrow), np.uint64(n * PROBED)):
-        if not seldom_saturated(net.residual):
-            control.remarks.append("few vertices a level, so serial-pseudoflow solved it on one thread")
-            return serial_pseudoflow.solve(net, serial_pseudoflow.PseudoflowOptions(), control)
-        control.remarks.append("few vertices a level, so serial-hi-pr solved it on one thread")
-        return serial_highest_label.solve(net, serial_highest_label.HighestLabelOptions(), control)
+    enough = np.uint64(n * PROBED)
+    if control.budget is not None and not has_wide_level(search, net, height, np.uint64(WIDE), enough):
+        raise GaveUp("few vertices a level")
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)
     queues = make_queues(threads, threads * MOST_DONATED, dtype)
     state = State(

@@ -92,7 +92,7 @@ from ..method_names import FlowMethodName
 from ..solving.call import Request
 from ..solving.dispatch import thread_count, usable_cpus
 from ..solving.drawn import DrawnResult
-from .api import FlowCall, check_heights
+from .api import FlowCall
 from .policy import choose
 from .problem import METHODS
 
@@ -836,8 +836,7 @@ class _Search:
         """Solve the residual network as it is, and return which vertices reach the sink."""
         call = self.call
         call.control.check_wanted()
-        height = call.method.solve(self.net, call.options, call.control)
-        check_heights(call.method.name, height, len(self.net.excess))
+        height = call.by_plan(lambda _: call.first_heights(self.net))
         reaching: NDArray[np.bool_] = height <= len(height)
         call.control.status(call.method, not self.net.excess[reaching].any(), call.UNPROVED)
         return reaching

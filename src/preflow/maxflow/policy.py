@@ -1,13 +1,17 @@
-"""The choice that method="auto" makes, as a few rules."""
+"""What method="auto" does with a network: rows of rules, of which the first that holds counts."""
 
 from __future__ import annotations
 
+from functools import cached_property
+from math import inf
+
 from ..cuda.runtime import Device
 from ..graph.network import TOO_MANY_VERTICES, DeviceFlowNetwork, FlowNetwork
-from ..solving.plan import Plan
+from ..solving.plan import Attempt, Plan, Rule, decide
 from .features import (
     ARCS,
     ARCS_FOR_PLANES,
+    ArcSample,
     has_hubs,
     is_energy,
     is_energy_on_a_plane,
@@ -17,9 +21,8 @@ from .features import (
     seldom_saturated,
 )
 
-#: From this share of all n**2 arcs on, a network counts as dense. On 34 acyclic dense networks of 150 to
-#: 2,000 vertices (share one half) serial-dinic was always the fastest; serial-fifo took 2.5 and serial-hi-pr
-#: 2.0 times as long in the median. On line 16384x4 (share 1/514) it is the slowest. Nothing in between was
+#: From this share of all n**2 arcs on, a network counts as dense. On 34 acyclic networks with half of them
+#: serial-hi-pr took 2.0 times as long as serial-dinic, on line 16384x4 (1/514) less. Nothing in between was
 #: measured.
 DENSE = 1 / 8
 #: Below this number of vertices the share says nothing.
@@ -30,29 +33,24 @@ FEW_ARCS = 20_000
 #: 1.5 (a long path) to 3.3 times (cheriyan) as long as serial-hi-pr, and multicore-paths up to 1.8 times.
 ARCS_OF_PATHS = 1.5
 
-#: Dinic's algorithm may do this much work for each arc and vertex before another method goes on. Between
-#: two vertices of an RMAT graph of 1.9 million arcs it took 2.2 ms, serial-hi-pr 21. On a grid with
-#: eight hubs it took 77 ms, serial-hi-pr 13.
+#: The budget of Dinic's algorithm. Between two vertices of an RMAT graph of 1.9 million arcs it took 2.2 ms,
+#: serial-hi-pr 21; on a grid with eight hubs 77 and 13.
 DINIC_SHARE = 0.5
 #: The same for dense networks. Of those above none took a quarter of it.
 DINIC_SHARE_IF_DENSE = 10.0
 #: The same for networks that are little more than a few paths: push-relabel fills them up to the sink and
-#: takes the excess back. With the flow read, trees of 100,000 vertices took 0.5 to 0.7 of the time of
-#: serial-hi-pr, paths of 1,000 arcs side by side 0.06, one long path 0.6. Roads lost 2 to 14 %, goldberg-bad
-#: and cheriyan up to 13 %, with 1.0 up to 70 and 30 %.
+#: takes the excess back. Trees and paths took 0.06 to 0.7 of the time of serial-hi-pr. Roads lost 2 to 14 %,
+#: goldberg-bad and cheriyan up to 13 %, with 1.0 up to 70 and 30 %.
 DINIC_SHARE_IF_THIN = 0.25
 
 #: From this many arcs on, serial-boykov-kolmogorov is faster on energies on a plane than incremental
-#: breadth-first search. It took 0.70 to 0.77 of the time on grids of 1000x1000 pixels and on photographs of
-#: that size, 0.95 on a surface of 800,000 triangles; below, 0.7 to 1.2. It has no bound on the number of
-#: paths: on a spiral of 700x700 pixels it did not end in four times the time. There it did 150 units of work
-#: for each arc and vertex, elsewhere at most 4.
+#: breadth-first search: 0.70 to 0.95 of the time; below, 0.7 to 1.2. It has no bound on the number of paths:
+#: on a spiral of 700x700 pixels it did 150 units of work for each arc and vertex, elsewhere at most 4.
 ARCS_OF_LARGE_ENERGY = 1_000_000
 KOLMOGOROV_SHARE = 8.0
-#: From this many arcs on, multicore-paths is faster on few threads, too. With two threads of a Xeon it took
-#: 0.4 to 0.7 of the time of the best push-relabel on grids of 1 to 4 million arcs, 0.6 on rmf-wide 96x24 and
-#: 1.2 on rlg-wide 16384x64. On energies on a plane it is not: 1.14 of the time of serial-incremental-bfs on a
-#: 1000x1000 grid with two threads, 0.68 with four.
+#: From this many arcs on, multicore-paths is faster on few threads, too: 0.4 to 0.7 of the time of the best
+#: push-relabel with two threads of a Xeon, 1.2 on rlg-wide 16384x64. On energies on a plane it is not: 1.14
+#: of the time of serial-incremental-bfs with two threads, 0.68 with four.
 MANY_ARCS = 1_000_000
 #: From this many arcs and threads on, it is faster: with four threads of a Xeon it took 0.5 to 0.9 of the
 #: time on networks with 150,000 arcs and more, with sixteen 0.2 to 0.7.
@@ -61,9 +59,8 @@ ARCS_FOR_MANY_THREADS, MANY_THREADS = 100_000, 4
 #: need to begin: 3.2 and 5.6 to 8.0 ms on an RMAT graph of 0.23 million arcs. With 0.48 million, 16 threads
 #: take as long to solve and build faster: 24 and 36 ms in all.
 ARCS_WITH_HUBS_FOR_MANY_THREADS = 400_000
-#: From this many arcs on, a GPU is faster for a network on the host, transfers included. On an H200
-#: max_flow took 33 ms on rmf-wide 64x16 (0.3 million arcs), where serial-hi-pr took 85 ms on that machine.
-#: It took 0.25, 0.13 and 0.43 s on rmf-wide 136x68, rlg-wide 32768x64 and a 4000x4000 grid, whose first
+#: From this many arcs on, a GPU is faster for a network on the host, transfers included: on an H200 33 ms on
+#: rmf-wide 64x16 (0.3 million arcs), where serial-hi-pr took 85; 0.13 to 0.43 s on three networks whose first
 #: stage alone takes 0.4 to 1.1 s on 16 threads.
 ARCS_FOR_GPU = 300_000
 #: The same for each CPU thread, where the process has not used the GPU yet. The first use takes 0.8 s, and
@@ -106,58 +103,144 @@ def worth_a_search_for_a_grid(network: FlowNetwork, source: int, sink: int, *, c
     )
 
 
+class Features:
+    """What the rules ask of a network. What takes time is found when a rule asks for it, and once."""
+
+    def __init__(self, network: FlowNetwork, device: str, threads: int, gpu: Device | None) -> None:
+        self.network, self.device, self.threads, self.gpu = network, device, threads, gpu
+        self.size, self.arcs = network.num_vertices, network.num_arcs
+
+    @property
+    def fits_gpu(self) -> bool:
+        """Whether there is a GPU that may solve it, and has the memory."""
+        return self.gpu is not None and _fits(self.network, self.gpu)
+
+    @cached_property
+    def on_host(self) -> FlowNetwork:
+        """The network in host memory."""
+        return self.network.on_host()
+
+    @cached_property
+    def sample(self) -> ArcSample:
+        """Some arcs."""
+        return sample_arcs(self.on_host, ARCS if self.arcs >= ARCS_FOR_MANY_THREADS else ARCS_FOR_PLANES)
+
+    @cached_property
+    def hubs(self) -> bool:
+        """Whether some vertices have very many arcs."""
+        return self.arcs >= ARCS_FOR_MANY_THREADS and has_hubs(self.sample)
+
+    @cached_property
+    def on_a_plane(self) -> bool:
+        """Whether it is an energy of an image or a mesh."""
+        return may_be_on_a_plane(self.on_host) and is_energy_on_a_plane(self.sample)
+
+    @cached_property
+    def seldom_saturated(self) -> bool:
+        """Whether most arcs have so much capacity that no flow saturates them."""
+        return seldom_saturated(self.on_host.capacity)
+
+    @property
+    def few_threads(self) -> bool:
+        """Whether only very large networks are worth more than one."""
+        return self.threads < MANY_THREADS
+
+    @property
+    def work_for_threads(self) -> bool:
+        """Whether there are enough arcs for several threads."""
+        enough = ARCS_WITH_HUBS_FOR_MANY_THREADS if self.hubs else ARCS_FOR_MANY_THREADS
+        return self.threads > 1 and self.arcs >= (MANY_ARCS if self.few_threads else enough)
+
+    @property
+    def plane_first(self) -> bool:
+        """Whether one thread is faster on an energy on a plane than all on any network."""
+        return self.on_a_plane and not self.hubs and (self.few_threads or not self.work_for_threads)
+
+
+PUSH_RELABEL = Attempt("serial-hi-pr")
+ON_GPU = (Attempt("cuda-push-relabel"),)
+INCREMENTAL = Attempt("serial-incremental-bfs")
+DINIC = Attempt("serial-dinic", budget=DINIC_SHARE)
+#: The first one gives up where few vertices are active at a time, the second one where trees would be deep.
+PATHS = Attempt("multicore-paths", budget=inf), Attempt("serial-pseudoflow", budget=inf)
+FOR_THREADS = "{it.arcs:,} arcs are enough work for {it.threads} threads"
+
+RULES: tuple[Rule[Features], ...] = (
+    Rule(lambda it: it.device == "cuda", ON_GPU, "device='cuda': the fastest method on a GPU", "flow-gpu"),
+    Rule(
+        lambda it: it.device == "auto" and isinstance(it.network, DeviceFlowNetwork),
+        ON_GPU,
+        "the network is on a GPU, and this is the fastest method on it",
+        "flow-gpu",
+    ),
+    Rule(
+        lambda it: it.fits_gpu,
+        ON_GPU,
+        "{it.arcs:,} arcs are enough work for the GPU, transfers included",
+        "flow-gpu",
+    ),
+    Rule(
+        lambda it: it.size >= SMALL and it.arcs >= DENSE * it.size**2,
+        (Attempt("serial-dinic", budget=DINIC_SHARE_IF_DENSE), PUSH_RELABEL),
+        "dense network: distances are short",
+        families="ac-dense",
+    ),
+    Rule(
+        lambda it: it.arcs < FEW_ARCS,
+        (PUSH_RELABEL,),
+        "few arcs: this method is fast on all kinds of small networks",
+    ),
+    Rule(
+        lambda it: it.arcs < ARCS_OF_PATHS * it.size,
+        (Attempt("serial-dinic", budget=DINIC_SHARE_IF_THIN), PUSH_RELABEL),
+        "thin network: a few paths may be all of it",
+    ),
+    Rule(
+        lambda it: it.plane_first and it.arcs < ARCS_OF_LARGE_ENERGY,
+        (INCREMENTAL,),
+        "an energy on a plane: short paths lead to a cut",
+        "flow",
+    ),
+    Rule(
+        lambda it: it.plane_first,
+        (Attempt("serial-boykov-kolmogorov", budget=KOLMOGOROV_SHARE), INCREMENTAL),
+        "an energy on a plane: short paths lead to a cut",
+        "flow",
+    ),
+    Rule(lambda it: it.work_for_threads and it.hubs, (DINIC, *PATHS, PUSH_RELABEL), FOR_THREADS),
+    Rule(lambda it: it.work_for_threads, (*PATHS, PUSH_RELABEL), FOR_THREADS, "flow-threads"),
+    Rule(
+        lambda it: it.hubs,
+        (DINIC, PUSH_RELABEL),
+        "some vertices have very many arcs, so distances are short",
+        families="rmat-flow",
+    ),
+    Rule(
+        lambda it: not it.seldom_saturated,
+        (Attempt("serial-pseudoflow"),),
+        "the fastest on one thread where pushes saturate most arcs",
+        "flow",
+    ),
+    Rule(
+        lambda it: it.arcs >= MANY_ARCS,
+        (*PATHS, PUSH_RELABEL),
+        "the fastest on one thread, too, with as many as {it.arcs:,} arcs",
+        "flow-threads",
+        families="rmf-wide, rmf-long",
+    ),
+    Rule(
+        lambda it: True,
+        (PUSH_RELABEL,),
+        "the fastest on one thread where most arcs are never saturated",
+        "flow",
+        families="rmf-wide, rmf-long",
+    ),
+)
+
+
 def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
-    """Return the method for a network: see :class:`preflow.solving.protocol.Chooser`."""
-    if device == "cuda":
-        return Plan.of("cuda-push-relabel", "device='cuda': the fastest method on a GPU")
-    if device == "auto" and isinstance(network, DeviceFlowNetwork):
-        return Plan.of("cuda-push-relabel", "the network is on a GPU, and this is the fastest method on it")
-    size, arcs = network.num_vertices, network.num_arcs
-    if gpu is not None and _fits(network, gpu):
-        return Plan.of(
-            "cuda-push-relabel",
-            f"{arcs:,} arcs are enough work for the GPU, transfers included",
-        )
-    if size >= SMALL and arcs >= DENSE * size**2:
-        reason = "dense network: distances are short"
-        return Plan.of("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE_IF_DENSE})
-    if arcs < FEW_ARCS:
-        return Plan.of("serial-hi-pr", "few arcs: this method is fast on all kinds of small networks")
-    if arcs < ARCS_OF_PATHS * size:
-        reason = "thin network: a few paths may be all of it"
-        return Plan.of("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE_IF_THIN})
-    network = network.on_host()
-    hubs, on_a_plane = arcs >= ARCS_FOR_MANY_THREADS, may_be_on_a_plane(network)
-    if hubs or on_a_plane:
-        sample = sample_arcs(network, ARCS if hubs else ARCS_FOR_PLANES)
-        hubs = hubs and has_hubs(sample)
-        on_a_plane = on_a_plane and is_energy_on_a_plane(sample)
-    few_threads = threads < MANY_THREADS
-    if few_threads and not hubs and on_a_plane:
-        return _on_a_plane(arcs)
-    enough = ARCS_WITH_HUBS_FOR_MANY_THREADS if hubs else ARCS_FOR_MANY_THREADS
-    if threads > 1 and arcs >= (MANY_ARCS if few_threads else enough):
-        reason = f"{arcs:,} arcs are enough work for {threads} threads"
-        return Plan.of("multicore-paths", reason, options={"dinic_share": DINIC_SHARE} if hubs else None)
-    if hubs:
-        reason = "some vertices have very many arcs, so distances are short"
-        return Plan.of("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE})
-    if on_a_plane:
-        return _on_a_plane(arcs)
-    if not seldom_saturated(network.capacity):
-        return Plan.of("serial-pseudoflow", "the fastest on one thread where pushes saturate most arcs")
-    if arcs >= MANY_ARCS:
-        return Plan.of("multicore-paths", f"the fastest on one thread, too, with as many as {arcs:,} arcs")
-    reason = "the fastest on one thread where most arcs are never saturated"
-    return Plan.of("serial-hi-pr", reason)
-
-
-def _on_a_plane(arcs: int) -> Plan:
-    """Return the method on one thread for an energy on a plane with this many arcs."""
-    reason = "an energy on a plane: short paths lead to a cut"
-    if arcs < ARCS_OF_LARGE_ENERGY:
-        return Plan.of("serial-incremental-bfs", reason)
-    return Plan.of("serial-boykov-kolmogorov", reason, options={"incremental_after": KOLMOGOROV_SHARE})
+    """Return the plan for a network: see :class:`preflow.solving.protocol.Chooser`."""
+    return decide(RULES, Features(network, device, threads, gpu))
 
 
 def _fits(network: FlowNetwork, gpu: Device) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import Array
 from ..cuda import CudaMethod
 from ..solving.method import Method, Problem
+from ..solving.plan import Attempt
 
 if TYPE_CHECKING:
     # Of which types the solvers are, by the memory that their arrays lie in.
@@ -138,6 +140,8 @@ METHODS = (
         "DinicOptions",
         "blocking flows in layered networks, which a search from both ends finds",
         "Dinic 1970",
+        then=(Attempt("serial-hi-pr"),),
+        gone={"hi_pr_after": "'budget' takes its place"},
     ),
     Method(
         "serial-incremental-bfs",
@@ -150,10 +154,12 @@ METHODS = (
     Method(
         "serial-boykov-kolmogorov",
         "maxflow.serial_boykov_kolmogorov",
-        "BoykovKolmogorovOptions",
+        "NoOptions",
         "augmenting paths between two search trees that are repaired, of any length",
         "Boykov and Kolmogorov 2004",
         aliases=("BK",),
+        then=(Attempt("serial-incremental-bfs"),),
+        gone={"incremental_after": "'budget' takes its place"},
     ),
     Method(
         "serial-edmonds-karp",
@@ -205,6 +211,12 @@ METHODS = (
         "highest label along paths, each thread on its own vertices, also one on all; serial-hi-pr if narrow",
         "preflow; Goldberg 2008; Cihan 2010, section 4.7",
         parallel=True,
+        then=(Attempt("serial-pseudoflow", budget=inf), Attempt("serial-hi-pr")),
+        budget=inf,
+        gone={
+            "narrow": "budget=None lets it solve networks with narrow levels, too",
+            "dinic_share": "method='auto' begins with Dinic's algorithm where distances are short",
+        },
     ),
     CudaMethod(
         "cuda-push-relabel",

@@ -29,7 +29,7 @@ Pseudo-code
 ::
 
     repeat:                                                                   run
-        if the work reaches the limit: serial-hi-pr goes on
+        if the arc scans and pushes exceed the budget: give up
         search from both ends, level by level, until they meet                find_levels
         if one search ends before: stop
         for each source:                                                      block
@@ -37,7 +37,7 @@ Pseudo-code
                 set the height to 0 and go back over one arc
             at a vertex with capacity to the sink: send what the path takes,  send_along
                 go back to the tail of the first saturated arc,
-                and go on with the next source if the work reaches the limit
+                and go on with the next source if the budget is spent
 
 Time: O(n**2 m); O(m min(n**(2/3), m**(1/2))) where all capacities are 1. Memory beside the network: 6 indices
 a vertex.
@@ -58,10 +58,9 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.work_limit import must_end
 from ..solving.monitor import Monitor
-from ..solving.options import UNLIMITED, check_flag, check_positive_number, limit
-from ..solving.run import Control
+from ..solving.options import check_flag
+from ..solving.run import Control, GaveUp
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
-from . import serial_highest_label
 
 
 @dataclass(frozen=True)
@@ -72,18 +71,12 @@ class DinicOptions:
     ----------
     both_ends : bool
         Search for levels from the sources and the sink; otherwise from the sink only.
-    hi_pr_after : float or None
-        After ``hi_pr_after * (n + m)`` arc scans and pushes, `serial-hi-pr` goes on from the flow found so
-        far; None: never.
     """
 
     both_ends: bool = True
-    hi_pr_after: float | None = None
 
     def __post_init__(self) -> None:
         check_flag("both_ends", self.both_ends)
-        if self.hi_pr_after is not None:
-            check_positive_number("hi_pr_after", self.hi_pr_after)
 
 
 class DinicState(NamedTuple):
@@ -352,22 +345,12 @@ def run(net: ResidualArrays, state: DinicState, both: bool, work_limit: np.uint6
 
 def solve(net: ResidualArrays, options: DinicOptions, control: Control) -> Array:
     """Run the first stage in place and return exact heights; see the module's docstring."""
-    height = attempt(net, options.both_ends, options.hi_pr_after, control)
-    if height is None:
-        control.remarks.append("paths are many or long, so serial-hi-pr went on")
-        return serial_highest_label.solve(net, serial_highest_label.HighestLabelOptions(), control)
-    return height
-
-
-def attempt(net: ResidualArrays, both_ends: bool, share: float | None, control: Control) -> Array | None:
-    """Run the first stage, and return None if it takes more than ``share * (n + m)`` units of work."""
     control.progress[:] = net.excess.sum(dtype=np.float64)
     n, dtype = len(net.excess), net.head.dtype
     lists = (np.zeros(n, dtype=dtype) for _ in range(2))
     state = DinicState(*lists, *(np.empty(n, dtype=dtype) for _ in range(4)))
-    work_limit = UNLIMITED if share is None else limit(share * (n + len(net.head)))
-    if not run(net, state, both_ends, work_limit, control.monitor()):
-        return None
+    if not run(net, state, options.both_ends, control.most_scans(n + len(net.head)), control.monitor()):
+        raise GaveUp("paths are many or long")
     height = state.height
     height[:] = n + 1
     distances_to_sink(net, height, state.from_sink, ZERO, ZERO, ZERO, False)

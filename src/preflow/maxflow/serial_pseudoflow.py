@@ -68,8 +68,9 @@ from ..kernels.kernel import kernel
 from ..kernels.work_limit import must_end
 from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, check_choice, check_positive_number, limit
-from ..solving.run import Control
+from ..solving.run import Control, GaveUp
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from .features import seldom_saturated
 
 #: A global relabel is due when this share of n vertices in a row was relabelled without a merger: a large
 #: tree rises, and other trees are far below. A fifth and a twentieth were slower on rlg-wide 2048x64.
@@ -490,7 +491,12 @@ def merge_trees(
 
 
 def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> Array:
-    """Run the first stage in place and return exact heights; see the module's docstring."""
+    """Run the first stage in place and return exact heights; see the module's docstring.
+
+    If it may give up, it does so where most arcs are never saturated: then trees are deep.
+    """
+    if control.budget is not None and seldom_saturated(net.residual):
+        raise GaveUp("most arcs are never saturated")
     control.progress[:] = net.excess.sum(dtype=np.float64)
     n, dtype = len(net.excess), net.head.dtype
     height = np.full(n, n + 1, dtype=dtype)

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, ClassVar, Generic, Protocol, Self, TypedDict, TypeVar
 
 import numpy as np
@@ -137,7 +136,8 @@ class Request:
             return find_method(self.methods, chosen.method), chosen
         record = find_method(self.methods, self.method, self.threads)
         check_method(record, self.device, self.threads)
-        return record, Plan(record.attempts(self.options), "asked for", self.threads)
+        threads = self.threads if record.parallel or record.device == "cuda" else 1
+        return record, Plan(record.attempts(self.options), "asked for", threads)
 
 
 @dataclass(kw_only=True)
@@ -219,27 +219,32 @@ class Call(Generic[Instance]):
         """No method gets more threads than this."""
         raise NotImplementedError
 
-    def begin(self, number: int, size: float) -> None:
-        """Let an attempt of the plan be the one that runs; see :meth:`by_plan`."""
-        attempt = self.plan.attempts[number]
-        self.number = number
+    def plan_on_cpu(self) -> Plan:
+        """Return what "auto" does with the instance on the CPU."""
+        raise NotImplementedError
+
+    def begin_next(self) -> None:
+        """Let the next attempt of the plan be the one that runs."""
+        self.number += 1
+        if self.plan.attempts[self.number].method == "auto":
+            self.plan, self.number = self.plan_on_cpu()._replace(because=self.plan.because), 0
+        attempt = self.plan.attempts[self.number]
         self.method = find_method(self.METHODS, attempt.method)
         self.options = self.method.make_options(attempt.options)
         self.device = self.device if self.method.device == "cuda" else None
         self.threads = thread_count(self.method, self.plan.threads, self.num_vertices)
         self.control.extend(self.threads)
-        self.control.allow(attempt.budget, size)
+        self.control.allow(attempt.budget)
 
-    def by_plan(self, solve: Callable[[Any], Outcome], size: float = 0.0) -> Outcome:
+    def by_plan(self, solve: Callable[[Any], Outcome]) -> Outcome:
         """Return what `solve` returns for the first attempt that does not give up.
 
-        `solve` runs `self.method` from the state that the attempt before left; None for the first. `size`:
-        the arcs and vertices of the instance, for budgets; 0 where methods measure their work themselves. An
+        `solve` runs `self.method` from the state that the attempt before left; None for the first. An
         instance that is solved again, in finer units, begins with the attempt that solved it.
         """
         budget = self.plan.attempts[self.number].budget
         if budget is not None and self.control.budget is None:
-            self.control.allow(budget, size)
+            self.control.allow(budget)
         state: Any = None
         while True:
             with self.timed("solve"):
@@ -248,13 +253,18 @@ class Call(Generic[Instance]):
                 except GaveUp as end:
                     state, reason = end.state, str(end)
             self.ended.append(self._ended(self.control.operations, reason))
-            self.begin(self.number + 1, size)
+            self.begin_next()
 
     def _ended(self, operations: int, gave_up: str = "") -> AttemptStats:
         """Return the record of the attempt that runs; all together made this many operations."""
         before = sum(each.operations for each in self.ended)
         seconds = self.seconds.get("solve", 0.0) - sum(each.seconds for each in self.ended)
         return AttemptStats(self.method.name, operations - before, seconds, gave_up)
+
+    def went_on(self) -> list[str]:
+        """Return why methods gave up, and which one went on."""
+        names = [*(each.method for each in self.ended[1:]), self.method.name]
+        return [f"{each.gave_up}, so {name} went on" for each, name in zip(self.ended, names, strict=False)]
 
     def stats(self, kind: type[Stats], **more: Any) -> Stats:
         """Return the record of what the solve did; `more` has fields that only this kind of record has."""
@@ -264,10 +274,9 @@ class Call(Generic[Instance]):
         counts = {name: sum(of_thread[name] for of_thread in per_thread) for name in positions}
         last = self._ended(counts["pushes"] + counts["relabels"] + counts["arc_scans"])
         attempts = (*self.ended, last)
-        went_on = [f"{each.gave_up}, so {then.method} went on" for each, then in pairwise(attempts)]
         return kind(
             method=self.method.name,
-            reason="; ".join([self.plan.because, *went_on, *control.remarks, *control.unproved]),
+            reason="; ".join([self.plan.because, *self.went_on(), *control.remarks, *control.unproved]),
             device=self.method.device,
             threads=self.threads,
             global_relabel_seconds=float(control.counts[RELABEL_NANOSECONDS]) * 1e-9,

@@ -65,9 +65,9 @@ class Method:
         Names of codes in papers which are the method with other presets: the options of each.
     old_names : tuple of str
         Names that earlier versions had; to use one gives a DeprecationWarning.
-    then : str
-        The method that goes on where this one is named and gives up, from the state that it leaves. Named
-        methods with one have the option "budget": see :class:`preflow.solving.plan.Attempt`.
+    then : tuple of Attempt
+        What goes on where this method is named and gives up, from the state that it leaves. Methods with a
+        successor have the option "budget": see :class:`preflow.solving.plan.Attempt`.
     budget : float or None
         The default of that option.
     gone : mapping of str to str
@@ -91,7 +91,7 @@ class Method:
     aliases: tuple[str, ...] = ()
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     old_names: tuple[str, ...] = ()
-    then: str = ""
+    then: tuple[Attempt, ...] = ()
     budget: float | None = None
     gone: Mapping[str, str] = field(default_factory=dict)
 
@@ -142,7 +142,7 @@ class Method:
         options = dict(given or {})
         budget = options.pop("budget", self.budget) if self.then else None
         own = Attempt(self.name, options, budget)
-        return (own,) if budget is None else (own, Attempt(self.then))
+        return (own,) if budget is None else (own, *self.then)
 
     def make_options(self, given: Mapping[str, Any] | None) -> Any:
         """Return the validated options, without the budget.

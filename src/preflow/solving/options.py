@@ -105,6 +105,6 @@ def check_alpha(value: object) -> None:
     check_number_between("alpha", value, LEAST_ALPHA, MOST)
 
 
-def limit(amount: float) -> Any:
+def limit(amount: float) -> np.uint64:
     """Return an amount of work as kernels take it: a whole number from 1 to UNLIMITED."""
     return np.uint64(max(1, int(min(amount, float(UNLIMITED)))))

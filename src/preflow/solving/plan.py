@@ -18,7 +18,7 @@ Features = TypeVar("Features")
 class Attempt(NamedTuple):
     """A method, and how much it may do before the next one of the plan goes on."""
 
-    method: str
+    method: str  #: "auto" for what that takes on the CPU, where a method on a GPU gave up
     options: Mapping[str, Any] | None = None  #: options of the method that differ from its defaults
     #: The method gives up after this much work for each arc and vertex; what it counts as work, its module
     #: says. Infinite: it may give up for another reason. None: it solves the instance, whatever that takes.
@@ -67,6 +67,8 @@ class Rule(NamedTuple, Generic[Features]):
 
 def decide(rules: Sequence[Rule[Features]], features: Features) -> Plan:
     """Return the plan of the first rule that applies; the last one always does."""
-    rule = next(rule for rule in rules if rule.when(features))
+    for rule in rules:
+        if rule.when(features):
+            break
     because = rule.because.format(it=features) if "{" in rule.because else rule.because
     return Plan(rule.attempts, because, None if rule.threads is None else rule.threads(features))

@@ -27,7 +27,7 @@ from ..stats import (
 )
 from .method import Method
 from .monitor import Monitor
-from .options import limit
+from .options import UNLIMITED, limit
 from .outside import OutsideMethod
 from .result import Status
 from .threads import begin_tasks
@@ -79,6 +79,7 @@ class Control:
     delays: NDArray[np.uint64] | None = None
     #: of the attempt that runs, see :class:`preflow.solving.plan.Attempt`; None: it must not give up
     budget: float | None = None
+    scanned_before: int = 0  #: arc scans and pushes of the attempts before
     #: what the solver adds to the reason for its choice
     remarks: list[str] = field(default_factory=list)
     #: rules of the method that ended the solve without a proof
@@ -121,10 +122,22 @@ class Control:
         relabels = int(self.thread_counts[:, GLOBAL_RELABELS].sum())
         return made + relabels * int(self.counts[RELABEL_OPERATIONS])
 
-    def allow(self, budget: float | None, size: float) -> None:
-        """Give the attempt that begins its budget, for an instance with `size` arcs and vertices."""
+    def allow(self, budget: float | None) -> None:
+        """Give the attempt that begins its budget."""
         object.__setattr__(self, "budget", budget)
-        self.limit_work(0 if budget is None or budget == np.inf else int(limit(budget * size)))
+        object.__setattr__(self, "scanned_before", self.scanned)
+
+    @property
+    def scanned(self) -> int:
+        """The arc scans and pushes of all threads so far."""
+        return int(self.thread_counts[:, [PUSHES, ARC_SCANS]].sum())
+
+    def most_scans(self, size: int) -> np.uint64:
+        """Return how many arc scans and pushes there may be before the attempt gives up.
+
+        `size` is the number of arcs and vertices of the instance.
+        """
+        return UNLIMITED if self.budget is None else limit(self.scanned_before + self.budget * size)
 
     def weigh_relabels(self, operations: int) -> None:
         """Let a global relabel count for this many operations."""
