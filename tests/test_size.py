@@ -21,8 +21,8 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 1811,  # min_cut imports what grids need; aliases of arrays have types; what each attempt did
-    "assignment": 10432,  # overloads are imported from a module of their own
-    "bipartite": 5017,  # its record; warm_start and initial, for a release; a rule for pushes on one thread
+    "assignment": 10424,  # overloads are imported from a module of their own
+    "bipartite": 5041,  # pieces of several solvers are beside them
     "certify": 4843,  # what a cut allows counts here, no longer in reductions and mincost
     "cli": 4092,
     "connectivity": 1990,
@@ -30,22 +30,22 @@ LINES = {
     "distributed": 7499,  # arguments by name
     "drawing": 835,
     "forests": 1158,  # repair of kept forests, which left maxflow and gridcut
-    "general_matching": 4982,  # the same
+    "general_matching": 4945,  # the same
     "generators": 3294,
     "graph": 10836,  # results become tables, terminals and changes are read here
     "gridcut": 7580,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
     "integrations": 2446,
     "io": 3046,  # binary files are told from text, with what reads them
-    "kernels": 3069,
+    "kernels": 3123,  # the heap of three problems
     "maxflow": 10975,  # methods of batches import NoOptions
-    "mincost": 5245,  # the same; cycles past float64; arrays of a residual network have types
+    "mincost": 5213,  # the same; cycles past float64; arrays of a residual network have types
     "network": 312,
-    "papers": 7000,
+    "papers": 7017,  # pieces of several solvers are beside them
     "parallel": 3283,  # overloads are imported from a module of their own
     "reductions": 4530,  # shares that sum past int64 are refused
     "solving": 1967,  # arrays of results become read-only here, no longer in each result
     "steps": 2261,  # arguments of kernels by name
-    "transportation": 4871,  # its record
+    "transportation": 4861,  # its record
     "vision": 9394,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.

@@ -19,7 +19,7 @@ from scipy.optimize import linear_sum_assignment
 
 import preflow
 from benchmarks.instances.traps import dear_chain
-from preflow.assignment import serial_shortest_path
+from preflow.assignment import shortest_paths
 from preflow.assignment.api.call import AssignmentCall
 from preflow.assignment.api.float_proof import solve_proved
 from preflow.assignment.problem import METHODS
@@ -155,7 +155,7 @@ def test_families(name: str) -> None:
 def test_short_lists(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists that are too short, so that they are made again, made longer and left."""
     for name, value in (("FEW_COLUMNS", 0), ("ROOM", 8), ("WANTED", 2)):
-        monkeypatch.setattr(serial_shortest_path, name, value)
+        monkeypatch.setattr(shortest_paths, name, value)
     for seed in range(20):
         costs = random_costs((25, 25 + seed % 3), kind, seed)
         try:
@@ -475,16 +475,16 @@ def test_dimacs(name: str, shared_instances: Path) -> None:
 def test_shortest_paths_keep_their_invariants(
     lists: bool, shape: tuple[int, int], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serial_shortest_path, "FEW_COLUMNS", 0)
+    monkeypatch.setattr(shortest_paths, "FEW_COLUMNS", 0)
     costs = random_costs((3, *shape), kind, seed=8)
     costs[:, np.arange(shape[0]), np.arange(shape[0])] = 1
     dense = as_costs(costs, False)
     assert isinstance(dense, DenseCosts)
-    options = serial_shortest_path.ShortestPathOptions(lists=lists, row_reduction=0.5)
-    start = serial_shortest_path.make_start(dense, options)
+    options = shortest_paths.ShortestPathOptions(lists=lists, row_reduction=0.5)
+    start = shortest_paths.make_start(dense, options)
     control = Control()
     for values in dense.values:
-        ending, _, _ = serial_shortest_path.solve_matrix(values.reshape(-1), start, control.monitor())
+        ending, _, _ = shortest_paths.solve_matrix(values.reshape(-1), start, control.monitor())
         assert ending == SOLVED
         rounding = 0.0 if kind == "integer" else 1e-12
         check_augmenting_paths(values, start.state, rounding)
@@ -498,7 +498,7 @@ def test_memory_of_any_kind_needs_no_further_compilation() -> None:
     fixed.flags.writeable = False
     shifted = np.zeros(costs.nbytes + 1, dtype=np.uint8)[1:].view(np.float64).reshape(costs.shape)
     shifted[:] = costs
-    kernel: Any = serial_shortest_path.solve_items
+    kernel: Any = shortest_paths.solve_items
     compiled = len(kernel.signatures)
     for each in (fixed, shifted, np.asfortranarray(costs), np.broadcast_to(costs, (3, 20, 20))[1]):
         check(each, expected)

@@ -12,7 +12,7 @@ import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
 import preflow
-from preflow.assignment import cuda_lockfree, lockfree_scaling, serial_shortest_path
+from preflow.assignment import cuda_lockfree, lockfree_scaling, shortest_paths
 from preflow.assignment.lockfree_scaling import (
     COLUMN,
     NOWHERE,
@@ -47,7 +47,7 @@ THREADS = [1, 2, 5]
 @pytest.fixture(autouse=True)
 def small_costs_like_large_ones(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small matrices be solved as large ones are, by threads that are held up at random."""
-    monkeypatch.setattr(serial_shortest_path, "FEW_COLUMNS", 0)
+    monkeypatch.setattr(shortest_paths, "FEW_COLUMNS", 0)
     seed = zlib.crc32(request.node.name.encode())
     monkeypatch.setattr(call, "Control", partial(Control, delays=make_delays(16, seed)))
 

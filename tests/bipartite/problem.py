@@ -43,7 +43,7 @@ def rounds(method: Method) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
 
 SAMPLE = Sample(
     arguments=([(0, 1), (1, 0)],),
-    modules={"bipartite_matching": 76},  # cuda/structs.py, solving/plan.py
+    modules={"bipartite_matching": 77},  # solving/plan.py; the pushes that solvers share
     solve=solve,
     counted=counted,
     answer=("row_match",),

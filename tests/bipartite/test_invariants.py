@@ -10,10 +10,11 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from preflow.bipartite import serial_hopcroft_karp as hopcroft_karp
+from preflow.bipartite import layered_phases, serial_hopcroft_karp
 from preflow.bipartite.match_arrays import empty_matching
 from preflow.graph.bipartite import BipartiteGraph
-from preflow.papers.baselines import serial_pothen_fan as pothen_fan
+from preflow.papers.baselines import depth_first, serial_pothen_fan
+from preflow.solving.options import NoOptions
 from preflow.solving.run import Control
 from tests.invariants.match_arrays import check_sides
 from tests.invariants.serial_hopcroft_karp import check_invariants as check_serial_hopcroft_karp
@@ -32,7 +33,9 @@ def random_graph(seed: int) -> BipartiteGraph:
     return BipartiteGraph.from_arrays(rows, columns, shape=(num_rows, num_columns))
 
 
-def each_graph(module: Any, options: Any, hook: str, check: Callable[[BipartiteGraph, Any], Any]) -> Outcome:
+def each_graph(
+    solver: Any, options: Any, module: Any, hook: str, check: Callable[[BipartiteGraph, Any], Any]
+) -> Outcome:
     """Solve each graph while ``check(graph, function)`` replaces the function `hook` of the module.
 
     The outcome has the number of its calls.
@@ -50,7 +53,7 @@ def each_graph(module: Any, options: Any, hook: str, check: Callable[[BipartiteG
         with patch.object(module, hook, counted), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # unsigned numbers wrap around
             try:
-                assert module.solve(graph, matching, options, Control()), "stopped"
+                assert solver.solve(graph, matching, options, Control()), "stopped"
                 check_sides(matching)
             except AssertionError as error:
                 raise Violation(f"graph {seed}: {error}", []) from error
@@ -71,7 +74,7 @@ def layers() -> Outcome:
 
         return checked
 
-    return each_graph(hopcroft_karp, hopcroft_karp.NoOptions(), "augment_all", check)
+    return each_graph(serial_hopcroft_karp, NoOptions(), layered_phases, "augment_all", check)
 
 
 def searches() -> Outcome:
@@ -85,29 +88,29 @@ def searches() -> Outcome:
 
         return checked
 
-    return each_graph(pothen_fan, pothen_fan.PothenFanOptions(), "augment_from", check)
+    return each_graph(serial_pothen_fan, depth_first.PothenFanOptions(), depth_first, "augment_from", check)
 
 
 CASES: Cases = {"hopcroft-karp": layers, "pothen-fan": searches}
 MUTANTS: Mutants = {
     "hopcroft-karp: a column gets the layer after its own": (
         "hopcroft-karp",
-        edit(hopcroft_karp.find_layers, "layer[c] = depth", "layer[c] = depth + ONE"),
+        edit(layered_phases.find_layers, "layer[c] = depth", "layer[c] = depth + ONE"),
         "not in the layer after",
     ),
     "hopcroft-karp: two paths end in one column": (
         "hopcroft-karp",
-        edit(hopcroft_karp.augment_layered, "layer[c] = TAKEN", "pass"),
+        edit(layered_phases.augment_layered, "layer[c] = TAKEN", "pass"),
         "the sides disagree",
     ),
     "pothen-fan: a search that met another one closes its columns": (
         "pothen-fan",
-        edit(pothen_fan.augment_from, "elif clean:", "elif True:"),
+        edit(depth_first.augment_from, "elif clean:", "elif True:"),
         "leave the closed columns",
     ),
     "pothen-fan: lookahead skips an edge": (
         "pothen-fan",
-        edit(pothen_fan.augment_from, "e = np.uint64(look[r])", "e = np.uint64(look[r]) + ONE"),
+        edit(depth_first.augment_from, "e = np.uint64(look[r])", "e = np.uint64(look[r]) + ONE"),
         "lookahead has passed a free column",
     ),
 }

@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import structural_rank as scipy_rank
 import preflow
 from benchmarks.instances.traps import board_with_holes
 from preflow import BipartiteGraph
-from preflow.bipartite import multicore_push_relabel, packed_columns, policy, serial_push_relabel
+from preflow.bipartite import multicore_push_relabel, packed_columns, policy, push_relabel
 from preflow.bipartite.cover import trivial_cover
 from preflow.bipartite.match_arrays import empty_matching
 from preflow.bipartite.policy import choose
@@ -165,7 +165,7 @@ def test_wide_indices_give_the_same_answer(problem: SmallGraph) -> None:
     ids=str,
 )
 def test_push_relabel_keeps_its_invariants(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    push_until, phases = serial_push_relabel.push_until, []
+    push_until, phases = push_relabel.push_until, []
 
     def checked(rows: Any, matching: Any, state: Any, *more: Any) -> Any:
         left = push_until(rows, matching, state, *more)
@@ -173,7 +173,7 @@ def test_push_relabel_keeps_its_invariants(options: dict[str, Any], monkeypatch:
         phases.append(left)
         return left
 
-    monkeypatch.setattr(serial_push_relabel, "push_until", checked)
+    monkeypatch.setattr(push_relabel, "push_until", checked)
     graph = preflow.BipartiteGraph.from_scipy(random_graph(300, 280, 700))
     result = preflow.bipartite_matching(
         graph, method="serial-push-relabel", initial="none", options={"relabel_period": 0.1, **options}
@@ -526,7 +526,7 @@ def test_auto_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
         scipy.sparse.diags_array([1.0, 1.0, 1.0], offsets=[-1, 0, 1], shape=(100, 100)),
     )
     shifted = scipy.sparse.csr_array(grid)[:, np.random.default_rng(0).permutation(10_000)]
-    assert "not symmetric" in choose(BipartiteGraph.from_scipy(shifted)).reason
+    assert "not symmetric" in choose(BipartiteGraph.from_scipy(shifted)).because
     assert "small" in preflow.bipartite_matching(([0], [0])).stats.reason
     assert choose(random.generate("30000x3"), threads=2).method == "serial-push-relabel"
     assert choose(random.generate("30000x3"), threads=4).method == "multicore-push-relabel"

@@ -1,11 +1,11 @@
-"""Invariants of :mod:`preflow.mincost.serial_network_simplex`."""
+"""Invariants of :mod:`preflow.mincost.network_simplex`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from preflow.mincost.serial_network_simplex import Simplex
-from preflow.mincost.serial_network_simplex.tree import ARTIFICIAL, DOWN, LINK, PARENT, UP
+from preflow.mincost.network_simplex import Simplex
+from preflow.mincost.network_simplex.tree import ARTIFICIAL, DOWN, LINK, PARENT, UP
 from tests.invariants.spanning_tree import check_tree
 
 

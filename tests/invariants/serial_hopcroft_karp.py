@@ -1,11 +1,11 @@
-"""Invariants of :mod:`preflow.bipartite.serial_hopcroft_karp`."""
+"""Invariants of :mod:`preflow.bipartite.layered_phases`."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from preflow.bipartite.layered_phases import Layers, unreached
 from preflow.bipartite.match_arrays import Matching
-from preflow.bipartite.serial_hopcroft_karp import Layers, unreached
 from preflow.graph.bipartite import Adjacency
 from tests.invariants.match_arrays import check_sides
 

@@ -1,10 +1,10 @@
-"""Invariants of :mod:`preflow.papers.baselines.serial_pothen_fan`."""
+"""Invariants of :mod:`preflow.papers.baselines.depth_first`."""
 
 from __future__ import annotations
 
 from preflow.bipartite.match_arrays import Matching
 from preflow.graph.bipartite import Adjacency
-from preflow.papers.baselines.serial_pothen_fan import PothenFanSearch, closed
+from preflow.papers.baselines.depth_first import PothenFanSearch, closed
 from tests.invariants.match_arrays import check_sides
 
 

@@ -1,10 +1,10 @@
-"""Invariants of :mod:`preflow.mincost.serial_network_simplex.tree`."""
+"""Invariants of :mod:`preflow.mincost.network_simplex.tree`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from preflow.mincost.serial_network_simplex.tree import LAST, PARENT, SIZE, Tree
+from preflow.mincost.network_simplex.tree import LAST, PARENT, SIZE, Tree
 
 
 def check_tree(tree: Tree) -> None:

@@ -10,12 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preflow.graph.standard_form import StandardForm
-from preflow.mincost.multicore_cost_scaling.arc_passes import (
-    build_together,
-    count_together,
-    fix_together,
-    new_moves,
-)
+from preflow.mincost.cost_scaling import CostScaling, CostScalingOptions
+from preflow.mincost.cost_scaling.arc_passes import count_together, fix_together, new_moves
 from preflow.mincost.residual import (
     COST,
     FIELDS,
@@ -26,7 +22,6 @@ from preflow.mincost.residual import (
     flow_from,
     flow_in_place,
 )
-from preflow.mincost.serial_cost_scaling import CostScaling, CostScalingOptions
 from preflow.solving.run import Control
 
 SHIFT = np.int64(1)
@@ -70,7 +65,7 @@ def test_the_same_networks(given_form: Any, threads: int, most: int) -> None:
     alone = CostScaling(form, None, CostScalingOptions(), Control())
     alone.net, alone.shift = build_residual(form, flow), SHIFT
     alone.work.potential[:] = potential
-    net = build_together(form, flow, threads)
+    net = build_residual(form, flow, threads)
     moves = new_moves(net)
     assert described(net) == described(alone.net)
     for limit in (most + 20, most):
@@ -90,7 +85,7 @@ def test_long_lists(length: int) -> None:
     tail, head = np.zeros(length, dtype=np.uint32), np.ones(length, dtype=np.uint32)
     cost = np.random.default_rng(length).integers(-9, 10, length)
     form = StandardForm(tail, head, np.arange(length), cost, np.zeros(2, dtype=np.int64))
-    net = build_together(form, None, 2)
+    net = build_residual(form, None, 2)
     moves = new_moves(net)
     assert moves.itemsize == {1: 1, 256: 1, 257: 2, 70_000: 4}[length]
     fix_together(net, np.zeros(2, dtype=np.int64), SHIFT, np.int64(4 << int(SHIFT)), moves, 2)

@@ -15,7 +15,8 @@ import preflow
 from preflow.errors import InvalidInputError
 from preflow.graph.standard_form import StandardForm, standardise
 from preflow.mincost import multicore_cost_scaling, serial_cost_scaling, serial_shortest_path
-from preflow.mincost.multicore_cost_scaling import LockFreeOptions
+from preflow.mincost.cost_scaling import CostScaling, CostScalingOptions
+from preflow.mincost.cost_scaling.arc_fixing import fix_arcs, release_arcs
 from preflow.mincost.price_refinement import CYCLE, REFINED, new_refinement, refine_prices
 from preflow.mincost.price_update import new_ranks
 from preflow.mincost.residual import (
@@ -29,8 +30,6 @@ from preflow.mincost.residual import (
     flow_in_place,
     swap_arcs,
 )
-from preflow.mincost.serial_cost_scaling import CostScaling, CostScalingOptions
-from preflow.mincost.serial_cost_scaling.arc_fixing import fix_arcs, release_arcs
 from preflow.mincost.serial_shortest_path import NoOptions
 from preflow.mincost.solution import FlowState
 from preflow.parallel.delays import make_delays
@@ -152,7 +151,7 @@ def test_many_threads(threads: int, delayed: bool) -> None:
             supply[1] -= 30
         form = StandardForm(tail, head, capacity, cost, supply)
         control = Control(threads=threads, delays=make_delays(threads, trial) if delayed else None)
-        state = multicore_cost_scaling.solve(form, None, LockFreeOptions(), control)
+        state = multicore_cost_scaling.solve(form, None, CostScalingOptions(), control)
         other = serial_shortest_path.solve(form, None, NoOptions(), Control())
         assert state.ending == other.ending
         endings.append(state.ending)

@@ -8,7 +8,8 @@ import pytest
 from preflow.errors import CostOverflowError, SolverError
 from preflow.graph.standard_form import StandardForm
 from preflow.mincost import cuda_cost_scaling, serial_shortest_path
-from preflow.mincost.cuda_cost_scaling import CudaCostScalingOptions, engine, epsilons
+from preflow.mincost.cost_scaling import on_gpu as engine
+from preflow.mincost.cuda_cost_scaling import CudaCostScalingOptions, epsilons
 from preflow.mincost.solution import FlowState
 from preflow.solving.run import Control
 from tests.support.cuda_min_cost import prove, random_form, use

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from preflow.graph.standard_form import StandardForm
 from preflow.kernels import atomics
-from preflow.mincost.multicore_cost_scaling import lockfree
+from preflow.mincost.cost_scaling import lockfree
 from preflow.mincost.residual import Residual, build_residual
 from preflow.parallel import inboxes
 from preflow.parallel.totals import make_totals

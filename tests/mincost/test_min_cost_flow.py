@@ -29,7 +29,7 @@ from preflow.errors import (
     UnboundedCostError,
     VerificationError,
 )
-from preflow.mincost import serial_capacity_scaling
+from preflow.mincost import shortest_paths
 from tests.fuzz.oracles import cheapest_flow
 from tests.support.min_cost import SmallCosts, cheapest, check_against_oracle, small_costs
 
@@ -409,14 +409,14 @@ def test_a_stopped_solve(method: str) -> None:
 @pytest.mark.parametrize("direct", [3, 2])
 def test_a_stop_between_phases_is_no_answer(direct: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first phase finds no path, of an instance that has a flow or not."""
-    send = serial_capacity_scaling.send_along_paths
+    send = shortest_paths.send_along_paths
 
     def send_and_stop(*arguments: Any) -> Any:
         ending = send(*arguments)
         arguments[-1].stop[0] = 1
         return ending
 
-    monkeypatch.setattr(serial_capacity_scaling, "send_along_paths", send_and_stop)
+    monkeypatch.setattr(shortest_paths, "send_along_paths", send_and_stop)
     arcs = [0, 1, 0], [1, 2, 2], [7, 3, direct], [5, 6, 20]
     result = preflow.min_cost_flow(arcs, [6, 0, -6], method="serial-capacity-scaling", time_limit=1000)
     assert result.status == "time-limit"

@@ -9,15 +9,8 @@ from hypothesis import given, settings
 import preflow
 from preflow.generators import netgen
 from preflow.graph.standard_form import StandardForm, standardise
-from preflow.mincost.serial_network_simplex import (
-    Simplex,
-    SimplexOptions,
-    find_entering,
-    pivot,
-    run_pivots,
-    solve,
-    start_from_state,
-)
+from preflow.mincost.network_simplex import Simplex, find_entering, pivot, run_pivots
+from preflow.mincost.serial_network_simplex import SimplexOptions, solve, start_from_state
 from preflow.solving.run import Control
 from preflow.stats import PIVOTS
 from tests.invariants.network_simplex import check_invariants

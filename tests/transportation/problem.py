@@ -42,7 +42,7 @@ def rounds(method: Method) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
 
 SAMPLE = Sample(
     arguments=([[1, 2], [2, 1]], [1, 1], [1, 1]),
-    modules={"transport": 82},  # cuda/structs.py
+    modules={"transport": 83},  # the simplex that solvers share
     solve=solve,
     counted=counted,
     answer=("row", "column", "mass", "u", "v"),

@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 import preflow
 from preflow.errors import CostOverflowError, InfeasibleError, InvalidInputError, VerificationError
 from preflow.generators import transport_masses
-from preflow.transportation.serial_network_simplex import north_west
+from preflow.transportation.column_generation import north_west
 
 METHODS = [method.name for method in preflow.methods("transport") if method.device == "cpu"]
 

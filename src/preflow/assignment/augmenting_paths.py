@@ -40,6 +40,7 @@ from ..arrays import Index, Int64, Number, Numbers
 from ..kernels.atomics import relaxed_load
 from ..kernels.branch_free import smaller
 from ..kernels.constants import ONE, TWO, ZERO
+from ..kernels.heap import move_up, take_first
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
 from ..stats import ARC_SCANS, AUGMENTATIONS
@@ -58,43 +59,15 @@ FOUR = np.uint64(4)
 
 
 @kernel
-def sift_up(state: SearchState, hole: np.uint64, item: np.uint64) -> None:
-    """Put `item` into the heap at the place `hole`, or above, before all items there that are farther."""
-    heap, distance = state.heap, state.distance
-    key = distance[item]
-    while hole > ZERO:
-        above = (hole - ONE) // TWO
-        if not key < distance[heap[above]]:
-            break
-        heap[hole] = heap[above]
-        state.place[heap[hole]] = hole
-        hole = above
-    heap[hole] = item
-    state.place[item] = hole
+def put(state: SearchState, place: np.uint64, item: np.uint64) -> None:
+    """Put an item whose distance is new into the heap, at `place` or above."""
+    move_up(state.heap, state.place, state.distance, place, item)
 
 
 @kernel
 def pop(state: SearchState, size: np.uint64) -> np.uint64:
     """Take the nearest item out of the heap, which has `size` items, and return it."""
-    heap, distance = state.heap, state.distance
-    nearest: np.uint64 = heap[ZERO]
-    size -= ONE
-    item = heap[size]
-    key = distance[item]
-    hole = ZERO
-    while True:
-        below = TWO * hole + ONE
-        if below >= size:
-            break
-        if below + ONE < size and distance[heap[below + ONE]] < distance[heap[below]]:
-            below += ONE
-        if not distance[heap[below]] < key:
-            break
-        heap[hole] = heap[below]
-        state.place[heap[hole]] = hole
-        hole = below
-    heap[hole] = item
-    state.place[item] = hole
+    nearest = take_first(state.heap, state.place, state.distance, size)
     state.place[nearest] = DONE
     return nearest
 
@@ -184,7 +157,7 @@ def search_lists(
                     touched += ONE
                     place = size
                     size += ONE
-                sift_up(state, place, j)
+                put(state, place, j)
         # Put the row into the heap at the least distance that its list may lack.
         if lists.bound[row] < beyond and lists.bound[row] - height < nearest:
             item = num_columns + row
@@ -192,7 +165,7 @@ def search_lists(
             if state.place[item] == NONE:
                 state.touched[touched] = item
                 touched += ONE
-            sift_up(state, size, item)
+            put(state, size, item)
             size += ONE
         # Take the nearest item, unless a free column is as near.
         if size == ZERO or not distance[state.heap[ZERO]] < nearest:

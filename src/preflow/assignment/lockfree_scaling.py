@@ -35,7 +35,6 @@ were kept. So :mod:`.scaling_finish` compares the prices with all given costs, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,8 +51,7 @@ from .dense_rows import ROOM, WANTED
 from .push_relabel import Network, Step, make_network, update_prices
 from .scaling_finish import finish, from_scratch, largest_sizes, load, make_repair, note_largest, rounded
 from .search_state import clear, lists_of, make_lists, make_state
-from .serial_shortest_path import ShortestPathOptions, number_dtype, write_solution
-from .serial_shortest_path import solve as solve_by_paths
+from .shortest_paths import number_dtype, solve_without_costs, write_solution
 from .solution import INFEASIBLE, OVERFLOW, SOLVED, Solution, unsolved
 
 #: No price falls to ``-LOWEST`` or below.
@@ -232,11 +230,6 @@ def epsilons(largest: int, alpha: float) -> list[int]:
     return found[1:] or [1]
 
 
-def _without_costs(costs: SparseCosts) -> SparseCosts:
-    """Return costs of 0 for the same pairs: every assignment is then optimal."""
-    return replace(costs, values=np.zeros(len(costs.values), dtype=np.int64))
-
-
 def _finish(
     costs: DenseCosts | SparseCosts,
     scaled_costs: Scaled,
@@ -354,7 +347,7 @@ def solve_items(
         one = costs.one(item)
         arcs = one.to_sparse()
         if len(arcs.values) < n * m:
-            found = solve_by_paths(_without_costs(arcs), ShortestPathOptions(), control, go_on)
+            found = solve_without_costs(arcs, control, go_on)
             if found.ending[0] == INFEASIBLE:
                 solution.ending[item] = INFEASIBLE
                 solution = solution._replace(

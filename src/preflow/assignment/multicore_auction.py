@@ -41,7 +41,7 @@ Pseudo-code
     one thread assigns the free rows by row reduction and shortest augmenting paths
 
 The auction stops when it has read too many costs, for example because there is no assignment. The searches
-then do the rest.
+then do the rest. They belong to this method, whose prices they start from, and are no attempt of a plan.
 
 Departures: epsilon is a multiple of the mean gap between the costs that a row lists. It ends at 0.01 gaps:
 from there on almost no row needs a search (measured on uniform, geometric, low-rank and Machol-Wien costs).
@@ -70,7 +70,7 @@ from ..stats import ARC_SCANS, PUSHES
 from .dense_rows import WANTED, column_minima, list_row, match_minima
 from .row_reduction import two_best
 from .search_state import INTEGER_LIMITS, NONE, Lists, SearchState, clear, make_state
-from .serial_shortest_path import (
+from .shortest_paths import (
     ShortestPathOptions,
     Start,
     assign_free_rows,

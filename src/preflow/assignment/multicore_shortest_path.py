@@ -39,13 +39,13 @@ from ..kernels.private import private, private_memory
 from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
 from ..solving.monitor import Monitor
 from ..solving.run import Control
-from . import serial_shortest_path
-from .serial_shortest_path import (
+from .shortest_paths import (
     Output,
     ShortestPathOptions,
     Start,
     make_start,
     number_dtype,
+    solve_costs,
     solve_items,
     solve_matrix,
     write_solution,
@@ -199,7 +199,7 @@ def solve(
     Time and memory as of :func:`.serial_shortest_path.solve`, its memory besides the costs for each thread.
     """
     if not isinstance(costs, DenseCosts):
-        return serial_shortest_path.solve(costs, options, control, go_on)
+        return solve_costs(costs, options, control, go_on)
     threads = min(control.threads, costs.shape[0])
     start = make_start(costs, options)
     batch = make_batch(costs, start, control, threads, go_on)

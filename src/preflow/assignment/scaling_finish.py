@@ -35,8 +35,7 @@ from .augmenting_paths import augment_rows, list_free_rows
 from .dense_rows import list_row
 from .row_reduction import two_best
 from .search_state import NONE, Lists, SearchState
-from .serial_shortest_path import ShortestPathOptions
-from .serial_shortest_path import solve as solve_by_paths
+from .shortest_paths import ShortestPathOptions, solve_costs
 from .solution import OVERFLOW, STOPPED, Solution
 
 #: The budget of lowering prices: rows read, per row.
@@ -277,6 +276,6 @@ def from_scratch(costs: DenseCosts | SparseCosts, solution: Solution, item: int,
     """Solve an item again by shortest paths from prices 0, and add a remark; return the ending."""
     if FROM_SCRATCH not in control.remarks:
         control.remarks.append(FROM_SCRATCH)
-    found = solve_by_paths(costs, ShortestPathOptions(), control)
+    found = solve_costs(costs, ShortestPathOptions(), control)
     solution.match[item], solution.u[item], solution.v[item] = found.match[0], found.u[0], found.v[0]
     return int(found.ending[0])

@@ -4,6 +4,8 @@ preflow's own combination. From a cheap matching of a mesh, such as a Delaunay g
 paths are short. Each phase reads fewer edges than the one before, and Hopcroft and Karp's algorithm is
 several times as fast as push-relabel. On grids with two colours and on random graphs every phase reads most
 edges, and there are dozens of phases. The first phases show which case it is.
+
+Both parts belong to this method, with options of their own: they are no attempts of a plan.
 """
 
 from __future__ import annotations
@@ -13,11 +15,10 @@ from dataclasses import dataclass
 from ..graph.bipartite import BipartiteGraph
 from ..solving.options import check_positive_number, limit
 from ..solving.run import Control
-from . import serial_push_relabel
+from .layered_phases import match_in_phases
 from .match_arrays import Matching
 from .packed_columns import is_narrow
-from .serial_hopcroft_karp import solve_within
-from .serial_push_relabel import PushRelabelOptions
+from .push_relabel import PushRelabelOptions, push_rows
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HybridOptions, con
 
     O(n m) time, memory as push-relabel.
     """
-    left = solve_within(graph, matching, limit(options.scan_share * graph.num_edges), control)
+    left = match_in_phases(graph, matching, limit(options.scan_share * graph.num_edges), control)
     if left == 0 or control.stopped:
         return left == 0
     control.remarks.append(f"phases became costly with {left:,} rows left, which push-relabel matched")
@@ -56,4 +57,4 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HybridOptions, con
         initial_labels="one",
         stalled="trees" if is_narrow(graph) else "relabel",
     )
-    return serial_push_relabel.solve(graph, matching, pushes, control)
+    return push_rows(graph, matching, pushes, control)

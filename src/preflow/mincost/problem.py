@@ -55,7 +55,7 @@ METHODS = (
     Method(
         "multicore-cost-scaling",
         "mincost.multicore_cost_scaling",
-        "LockFreeOptions",
+        "CostScalingOptions",
         "cost scaling by lock-free pushes and relabels, with price updates by all threads",
         "Łupińska 2011, Algorithm 5.4; Goldberg 1997",
         parallel=True,

@@ -21,9 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Index, Int64, Integers
+from ..arrays import Index, Indices, Int64, Integers
 from ..graph.standard_form import StandardForm, read_only
-from ..kernels.constants import ZERO
+from ..kernels.atomics import fetch_add
+from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
 from ..parallel.pieces import run_pieces
 from ..solving.read_only import read_only_view
@@ -49,16 +50,41 @@ class Residual(NamedTuple):
 
 
 @kernel
-def place_arcs(net: Residual, form: StandardForm, free: NDArray[np.uint64]) -> None:
-    """Write the empty arcs of the instance in both directions; on entry ``free[v]`` is `v`'s first place."""
+def take_turn(counts: NDArray[np.uint64], v: np.uint64, step: np.uint64, shared: bool) -> np.uint64:
+    """Return a count and add to it, by an atomic operation if threads share the counts."""
+    if shared:
+        return np.uint64(fetch_add(counts, v, step))
+    before = np.uint64(counts[v])
+    counts[v] = before + step
+    return before
+
+
+@kernel
+def count_ends(
+    tail: Indices, head: Indices, degree: NDArray[np.uint64], shared: bool, begin: np.uint64, end: np.uint64
+) -> None:
+    """Add the ends of some arcs of the instance to the degrees of vertices."""
+    for i in range(begin, end):
+        take_turn(degree, np.uint64(tail[i]), ONE, shared)
+        take_turn(degree, np.uint64(head[i]), ONE, shared)
+
+
+@kernel
+def place_arcs(
+    net: Residual,
+    form: StandardForm,
+    free: NDArray[np.uint64],
+    shared: bool,
+    begin: np.uint64,
+    end: np.uint64,
+) -> None:
+    """Write some empty arcs of the instance in both directions; ``free[v]`` is `v`'s first free place."""
     arcs = net.arcs
     m = np.uint64(len(form.tail))
-    for i in range(m):
+    for i in range(begin, end):
         u, v = np.uint64(form.tail[i]), np.uint64(form.head[i])
-        forward = free[u]
-        free[u] += FIELDS
-        backward = free[v]
-        free[v] += FIELDS
+        forward = take_turn(free, u, FIELDS, shared)
+        backward = take_turn(free, v, FIELDS, shared)
         arcs[forward], arcs[backward] = v, u
         arcs[forward + MATE], arcs[backward + MATE] = backward, forward
         arcs[forward + COST], arcs[backward + COST] = form.cost[i], -form.cost[i]
@@ -139,8 +165,11 @@ def length_of(
     return np.int64(cost + potential[u] - potential[np.uint64(net.arcs[arc])])
 
 
-def empty_residual(form: StandardForm, degree: NDArray[np.int64]) -> Residual:
-    """Return a network whose arcs are not written yet, where `degree` arcs leave each vertex."""
+def build_residual(form: StandardForm, flow: NDArray[np.int64] | None, threads: int = 1) -> Residual:
+    """Return the residual network of a flow within the capacities, without fixed arcs; linear time.
+
+    None is the flow of nothing. Several threads leave the arcs of a vertex in any order.
+    """
     n, m = len(form.supply), len(form.tail)
     largest = max(
         8 * m,
@@ -149,26 +178,32 @@ def empty_residual(form: StandardForm, degree: NDArray[np.int64]) -> Residual:
         int(form.cost.max(initial=0)),
         -int(form.cost.min(initial=0)),
     )
+    frozen, shared = read_only(form), threads > 1
+    degree = np.zeros(n, dtype=np.uint64)
+    run_pieces(
+        lambda begin, end: count_ends(
+            frozen.tail, frozen.head, degree, shared, np.uint64(begin), np.uint64(end)
+        ),
+        m,
+        threads,
+    )
     first = np.zeros(n + 1, dtype=np.uint64)
-    first[1:] = 4 * np.cumsum(degree)
-    return Residual(
+    np.multiply(np.cumsum(degree), FIELDS, out=first[1:])
+    net = Residual(
         first,
         first[1:].copy(),
         np.empty(8 * m, dtype=np.int32 if largest < 2**31 else np.int64),
         np.empty(2 * m, dtype=np.uint32),
     )
-
-
-def build_residual(form: StandardForm, flow: NDArray[np.int64] | None) -> Residual:
-    """Return the residual network of a flow within the capacities, without fixed arcs; linear time.
-
-    None is the flow of nothing.
-    """
-    n = len(form.supply)
-    net = empty_residual(form, np.bincount(form.tail, minlength=n) + np.bincount(form.head, minlength=n))
-    place_arcs(net, read_only(form), net.first[:-1].copy())
+    free = first[:-1].copy()
+    run_pieces(
+        lambda begin, end: place_arcs(net, frozen, free, shared, np.uint64(begin), np.uint64(end)), m, threads
+    )
     if flow is not None:
-        put_flow(net, read_only_view(flow), ZERO, np.uint64(len(net.origin)))
+        carried = read_only_view(flow)
+        run_pieces(
+            lambda begin, end: put_flow(net, carried, np.uint64(begin), np.uint64(end)), 2 * m, threads
+        )
     return net
 
 

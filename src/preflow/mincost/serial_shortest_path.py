@@ -25,27 +25,13 @@ least one unit: O(U m log n) in all for supplies of U units.
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..graph.standard_form import StandardForm
 from ..solving.options import NoOptions
 from ..solving.run import Control
-from .arc_lists import arc_lists, tight_flow
-from .infeasible import excesses
-from .shortest_paths import ENDINGS, new_search, send_along_paths
+from .shortest_paths import send
 from .solution import FlowState
 
 
 def solve(instance: StandardForm, start: FlowState | None, options: NoOptions, control: Control) -> FlowState:
     """Solve: see :class:`preflow.solving.protocol.MinCostSolver`."""
-    n = len(instance.supply)
-    potential = np.zeros(n, dtype=np.int64) if start is None else start.potential.copy()
-    flow = tight_flow(instance, start, potential)
-    net = arc_lists(instance, flow)
-    excess = excesses(instance, flow)
-    sources = np.flatnonzero(excess > 0).astype(np.uint64)
-    control.progress[:] = excess[excess > 0].sum(dtype=np.float64)
-    ending = send_along_paths(
-        net, net.head[net.mate], potential, excess, sources, np.int64(1), new_search(n), control.monitor()
-    )
-    return FlowState(net.flow(instance.capacity), potential, ENDINGS[int(ending)])
+    return send(instance, start, control, scaled=False)

@@ -1,5 +1,8 @@
 """Send flow along shortest paths of the residual network: Dijkstra's method with potentials.
 
+Two methods are no more than that, :mod:`.serial_shortest_path` and :mod:`.serial_capacity_scaling`; cost
+scaling ends with it where prices prove too little, or an instance infeasible.
+
 The excess of a vertex is its supply, plus the flow into it, minus the flow out of it. The length of a
 residual arc is its reduced cost.
 """
@@ -12,18 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Indices, Int64
+from ..graph.standard_form import StandardForm
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, TWO, ZERO
+from ..kernels.heap import move_up, take_first
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
-from ..stats import ARC_SCANS, AUGMENTATIONS
-from .arc_lists import ArcLists
-from .solution import Ending
+from ..solving.run import Control
+from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
+from .arc_lists import ArcLists, arc_lists, tight_flow
+from .infeasible import excesses
+from .solution import Ending, FlowState
 
 #: How a run of the kernel ends.
 ENDINGS: tuple[Ending, ...] = ("optimal", "infeasible", "stopped")
-#: Positions of a vertex that is not in the heap: not reached, or settled.
-ABSENT = np.uint64(2**64 - 1)
 
 
 class Search(NamedTuple):
@@ -35,43 +40,6 @@ class Search(NamedTuple):
     heap: NDArray[np.uint64]  #: shape (n,): a binary heap of vertices by distance
     position: NDArray[np.uint64]  #: shape (n,): the position of a vertex in the heap
     reached: NDArray[np.uint64]  #: shape (n,): the vertices that the search has reached
-
-
-@kernel
-def move_up(search: Search, position: np.uint64) -> None:
-    """Move a vertex of the heap towards the root until its parent is no farther."""
-    heap, distance = search.heap, search.distance
-    v = heap[position]
-    while position > ZERO:
-        above = (position - ONE) // TWO
-        if distance[heap[above]] <= distance[v]:
-            break
-        heap[position] = heap[above]
-        search.position[heap[position]] = position
-        position = above
-    heap[position] = v
-    search.position[v] = position
-
-
-@kernel
-def move_down(search: Search, size: np.uint64) -> None:
-    """Move the root of the heap down until no child is nearer."""
-    heap, distance = search.heap, search.distance
-    v = heap[ZERO]
-    position = ZERO
-    while True:
-        below = position * TWO + ONE
-        if below >= size:
-            break
-        if below + ONE < size and distance[heap[below + ONE]] < distance[heap[below]]:
-            below += ONE
-        if distance[v] <= distance[heap[below]]:
-            break
-        heap[position] = heap[below]
-        search.position[heap[position]] = position
-        position = below
-    heap[position] = v
-    search.position[v] = position
 
 
 @kernel
@@ -103,11 +71,8 @@ def nearest_deficit(
         u = search.heap[ZERO]
         if excess[u] <= -least:
             return u, reached, search.distance[u]
-        search.position[u] = ABSENT
+        take_first(search.heap, search.position, search.distance, size)
         size -= ONE
-        if size > ZERO:
-            search.heap[ZERO] = search.heap[size]
-            move_down(search, size)
         if relaxed_load(monitor.stop, 0):
             break
         monitor.counts[ARC_SCANS] += net.first[u + ONE] - net.first[u]
@@ -127,7 +92,7 @@ def nearest_deficit(
                 continue
             search.distance[v] = length
             search.parent[v] = np.uint64(arc)
-            move_up(search, search.position[v])
+            move_up(search.heap, search.position, search.distance, search.position[v], v)
     return n, reached, 0
 
 
@@ -194,9 +159,58 @@ def send_along_paths(
     return ZERO
 
 
+@kernel
+def fill_short_arcs(
+    net: ArcLists,
+    tail: Indices,
+    potential: NDArray[np.int64],
+    excess: NDArray[np.int64],
+    delta: np.int64,
+) -> None:
+    """Fill the residual arcs of negative length that can carry `delta`."""
+    for arc in range(len(net.head)):
+        u, v = tail[arc], net.head[arc]
+        if net.residual[arc] >= delta and net.cost[arc] + potential[u] - potential[v] < 0:
+            excess[u] -= net.residual[arc]
+            excess[v] += net.residual[arc]
+            net.residual[net.mate[arc]] += net.residual[arc]
+            net.residual[arc] = 0
+
+
 def new_search(num_vertices: int) -> Search:
     """Return the state for searches in a network."""
     return Search(
         np.full(num_vertices, -1, dtype=np.int64),
         *(np.zeros(num_vertices, dtype=np.uint64) for _ in range(4)),
     )
+
+
+def send(form: StandardForm, start: FlowState | None, control: Control, *, scaled: bool) -> FlowState:
+    """Send all supplies along shortest paths, from a start if there is one.
+
+    `scaled`: in the phases of capacity scaling, by paths that carry a large amount first. Otherwise in one
+    phase, that of an amount of one.
+    """
+    n = len(form.supply)
+    potential = np.zeros(n, dtype=np.int64) if start is None else start.potential.copy()
+    if scaled and start is None:
+        flow = np.zeros(len(form.tail), dtype=np.int64)
+    else:
+        flow = tight_flow(form, start, potential)
+    net = arc_lists(form, flow)
+    tail = net.head[net.mate]
+    excess = excesses(form, flow)
+    control.progress[:] = excess[excess > 0].sum(dtype=np.float64)
+    search, monitor = new_search(n), control.monitor()
+    largest = max(int(form.capacity.max(initial=0)), int(np.abs(excess).max(initial=0)), 1)
+    ending = 0
+    for bit in reversed(range(largest.bit_length() if scaled else 1)):
+        delta = np.int64(1 << bit)
+        fill_short_arcs(net, tail, potential, excess, delta)
+        sources = np.flatnonzero(excess >= delta).astype(np.uint64)
+        ending = int(send_along_paths(net, tail, potential, excess, sources, delta, search, monitor))
+        control.counts[PHASES] += np.uint64(scaled)
+        if control.stopped and bit > 0:
+            # A phase that ends without a path to its amount says nothing of smaller amounts.
+            return FlowState(net.flow(form.capacity), potential, "stopped")
+    return FlowState(net.flow(form.capacity), potential, ENDINGS[ending])

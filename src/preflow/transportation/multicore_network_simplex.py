@@ -53,21 +53,21 @@ from ..graph.standard_form import StandardForm
 from ..kernels.atomics import fetch_add, relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
-from ..mincost.multicore_cost_scaling import LockFreeCostScaling, LockFreeOptions
-from ..mincost.serial_cost_scaling import CostScaling
-from ..mincost.serial_network_simplex.tree import ARTIFICIAL
+from ..mincost.cost_scaling import CostScaling, CostScalingOptions
+from ..mincost.cost_scaling.on_threads import LockFreeCostScaling
+from ..mincost.network_simplex.tree import ARTIFICIAL
 from ..mincost.solution import FlowState
 from ..parallel.pieces import run_pieces
 from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
-from .forest import spanning_forest
-from .serial_network_simplex import (
+from .column_generation import (
     ColumnGeneration,
     TransportSimplexOptions,
     north_west,
     solve_one,
 )
+from .forest import spanning_forest
 from .smoothing import smooth_prices
 from .solution import TransportFound
 
@@ -226,7 +226,7 @@ class ScaledColumnGeneration(ColumnGeneration):
         if self.pricing.m <= self.options.listed:
             # All pairs are listed: cost scaling leaves no pivots.
             super().begin()
-            state = CostScaling(self.form(), None, LockFreeOptions(), self.control).solve()
+            state = CostScaling(self.form(), None, CostScalingOptions(), self.control).solve()
             if state.ending == "optimal":
                 self.start_simplex(state)
             return
@@ -326,8 +326,8 @@ class ScaledColumnGeneration(ColumnGeneration):
         start = FlowState(np.zeros(len(form.tail), dtype=np.int64), prices)
         threads = min(control.threads, len(form.supply) // VERTICES_PER_THREAD)
         if threads < MANY_THREADS:
-            return CostScaling(form, start, LockFreeOptions(), control).refined(epsilon)
-        return LockFreeCostScaling(form, start, LockFreeOptions(), control.part(threads)).refined(epsilon)
+            return CostScaling(form, start, CostScalingOptions(), control).refined(epsilon)
+        return LockFreeCostScaling(form, start, CostScalingOptions(), control.part(threads)).refined(epsilon)
 
 
 def hung_by_rows(

@@ -48,10 +48,9 @@ from ..certify.transport import (
 )
 from ..graph.scaling import is_close, solve_costs
 from ..graph.standard_form import StandardForm
-from ..mincost.serial_network_simplex import Simplex
+from ..mincost.network_simplex import Simplex, forest_of
 from ..solving.run import Control
-from .forest import add_pairs
-from .serial_network_simplex import (
+from .column_generation import (
     PRICING_BLOCK,
     ColumnGeneration,
     Costs,
@@ -60,8 +59,10 @@ from .serial_network_simplex import (
     TransportSimplexOptions,
     of_few_pairs,
     pairs_of_tree,
+    parents_in,
     parents_of,
 )
+from .forest import add_pairs
 from .solution import TransportFound
 
 #: Bits of the rests of all masses together, where they are sent.
@@ -266,7 +267,9 @@ class Refinement:
         used = mass > 0
         row, column, mass = row[used], column[used], mass[used]
         more = pairs_of_tree(parent, n)
-        forest = forest_of(np.append(row, more[0]), n + np.append(column, more[1]), len(potential))
+        ends = np.append(row, more[0]), n + np.append(column, more[1])
+        tail, head = (side.astype(np.uint32) for side in ends)
+        forest = parents_in(forest_of(tail, head, np.arange(len(tail), dtype=np.uint32), len(potential))[0])
         u, v = work.pricing.prices(potential)
         answer = found._replace(row=row, column=column, u=u, v=v, parent=forest)
         return answer, (row, column, as_floats(mass, self.unit))
@@ -342,37 +345,6 @@ def _shifted(values: NDArray[np.int64], exponent: int) -> NDArray[np.object_]:
     """Return integers times two to `exponent` as Python integers."""
     found: NDArray[np.object_] = np.left_shift(values.astype(object), exponent)
     return found
-
-
-def forest_of(first: Array, second: Array, num_vertices: int) -> NDArray[np.int64]:
-    """Return the parents of vertices in a forest of those edges that close no cycle with earlier ones."""
-    root = list(range(num_vertices))
-    near: list[list[int]] = [[] for _ in root]
-
-    def top(vertex: int) -> int:
-        while root[vertex] != vertex:
-            root[vertex] = root[root[vertex]]
-            vertex = root[vertex]
-        return vertex
-
-    for i, j in zip(first.tolist(), second.tolist(), strict=True):
-        x, y = top(i), top(j)
-        if x != y:
-            root[x] = y
-            near[i].append(j)
-            near[j].append(i)
-    parent = np.full(num_vertices, -2)
-    for begin in range(num_vertices):
-        if parent[begin] != -2:
-            continue
-        parent[begin] = -1
-        waiting = [begin]
-        for vertex in waiting:
-            for other in near[vertex]:
-                if parent[other] == -2:
-                    parent[other] = vertex
-                    waiting.append(other)
-    return parent
 
 
 def proved(

@@ -58,9 +58,9 @@ from ...kernels.kernel import kernel
 from ...solving.method import Method
 from ...solving.run import Control
 from ..lockfree_scaling import make_square
-from ..serial_shortest_path import MOST_DISTANCES, ShortestPathOptions
-from ..serial_shortest_path import solve as solve_by_paths
+from ..serial_shortest_path import MOST_DISTANCES
 from ..serial_shortest_path.points import row_minima, solve_points
+from ..shortest_paths import ShortestPathOptions, solve_costs
 from ..solution import OVERFLOW, SOLVED, STOPPED, Solution
 
 #: Prices up to this many times the sum of the costs of all pairs need no check.
@@ -368,7 +368,7 @@ def optimal_prices(
             return match, ExactPrices(of_rows, of_columns, exponent)
         power = max(most.bit_length() - BITS, 0)
         whole = np.minimum(beyond >> power, (most >> power) + n + 1).astype(np.int64)
-        again = solve_by_paths(replace(costs, values=whole), ShortestPathOptions(row_reduction=0), control)
+        again = solve_costs(replace(costs, values=whole), ShortestPathOptions(row_reduction=0), control)
         if again.ending[0] != SOLVED:
             return None
         match = again.match[0]
@@ -411,7 +411,7 @@ def _solve_relative(
     whole = replace(costs, values=values)
     again: Solution = method.solve(whole, options, control)
     if again.ending[0] == OVERFLOW:
-        again = solve_by_paths(whole, ShortestPathOptions(row_reduction=0), control)
+        again = solve_costs(whole, ShortestPathOptions(row_reduction=0), control)
     if again.ending[0] != SOLVED:
         return int(again.ending[0]), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(m)
     return SOLVED, again.match[0], again.u[0] * unit, again.v[0] * unit

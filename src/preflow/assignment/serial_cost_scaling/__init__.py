@@ -57,8 +57,7 @@ from .. import push_relabel
 from ..dense_rows import ROOM, WANTED
 from ..scaling_finish import finish, from_scratch, largest_sizes, load, make_repair, note_largest, rounded
 from ..search_state import Lists, SearchState, clear, lists_of, make_lists, make_state
-from ..serial_shortest_path import ShortestPathOptions
-from ..serial_shortest_path import solve as solve_by_paths
+from ..shortest_paths import solve_without_costs
 from ..solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED, Solution, unsolved, with_violation
 from . import bidding
 
@@ -336,9 +335,7 @@ class Item:
         """Return whether there is no assignment; the first call finds out."""
         if not self.checked:
             self.checked = True
-            costs = self.costs.to_sparse()
-            free = SparseCosts(costs.first, costs.column, np.zeros_like(costs.values), costs.num_columns)
-            found = solve_by_paths(free, ShortestPathOptions(), self.control)
+            found = solve_without_costs(self.costs.to_sparse(), self.control)
             if INFEASIBLE in found.ending:
                 self.violation = found
         return self.violation is not None

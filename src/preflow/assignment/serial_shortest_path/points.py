@@ -46,7 +46,7 @@ from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
-from ..augmenting_paths import augment, pop, reset_touched, row_height, sift_up
+from ..augmenting_paths import augment, pop, put, reset_touched, row_height
 from ..row_reduction import two_best
 from ..search_state import DONE, NONE, Lists, SearchState, clear, make_lists, make_state
 from ..solution import INFEASIBLE, SOLVED, STOPPED
@@ -302,7 +302,7 @@ def _relax(
                 touched += ONE
                 place = size
                 size += ONE
-            sift_up(state, place, j)
+            put(state, place, j)
     return Front(nearest, sink, size, touched)
 
 
@@ -343,7 +343,7 @@ def _wait_in_heap(state: SearchState, front: Front, row: np.uint64, distance: fl
     if state.place[item] == NONE:
         state.touched[touched] = item
         touched += ONE
-    sift_up(state, size, item)
+    put(state, size, item)
     return Front(front.nearest, front.sink, size + ONE, touched)
 
 

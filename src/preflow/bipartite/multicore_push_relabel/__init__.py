@@ -72,7 +72,7 @@ from ...stats import (
 )
 from ..match_arrays import Matching
 from ..packed_columns import make_packed, pack, unpack
-from ..serial_push_relabel import (
+from ..push_relabel import (
     PushRelabelOptions,
     grow_trees,
     have_stalled,

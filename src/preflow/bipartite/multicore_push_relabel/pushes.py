@@ -16,7 +16,7 @@ from ...parallel.rounds import Round, Rounds, append_item, should_stop
 from ...parallel.thread_pool import share_of
 from ...stats import ARC_SCANS, AUGMENTATIONS, PUSHES, WAITS
 from ..packed_columns import HALF, NOBODY, Packed, dead_label, level_of
-from ..serial_push_relabel import place, prefetch_active
+from ..push_relabel import place, prefetch_active
 
 #: A round also ends when one in IDLE_SHARE threads has no row left.
 IDLE_SHARE = np.uint64(4)

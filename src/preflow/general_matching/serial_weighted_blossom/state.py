@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Indices, Int64
 from ...kernels.constants import ONE, TWO, ZERO
+from ...kernels.heap import move_down, move_up
 from ...kernels.kernel import kernel
 from ...kernels.union_find import find_set
 from ..links import NONE
@@ -147,44 +148,6 @@ def top_node(forest: WeightedForest, vertex: np.uint64) -> np.uint64:
 
 
 @kernel
-def move_up(forest: WeightedForest, hole: np.uint64, node: np.uint64) -> None:
-    """Put a node into the heap at `hole` or above it, before all nodes with larger keys."""
-    heap, key, place = forest.heap, forest.key, forest.place
-    value = key[node]
-    while hole > ZERO:
-        above = (hole - ONE) // TWO
-        other = np.uint64(heap[above])
-        if key[other] <= value:
-            break
-        heap[hole] = other
-        place[other] = hole
-        hole = above
-    heap[hole] = node
-    place[node] = hole
-
-
-@kernel
-def move_down(forest: WeightedForest, hole: np.uint64, node: np.uint64, size: np.uint64) -> None:
-    """Put a node into the heap of `size` nodes at `hole` or below it, after all nodes with smaller keys."""
-    heap, key, place = forest.heap, forest.key, forest.place
-    value = key[node]
-    while True:
-        below = hole * TWO + ONE
-        if below >= size:
-            break
-        if below + ONE < size and key[heap[below + ONE]] < key[heap[below]]:
-            below += ONE
-        other = np.uint64(heap[below])
-        if value <= key[other]:
-            break
-        heap[hole] = other
-        place[other] = hole
-        hole = below
-    heap[hole] = node
-    place[node] = hole
-
-
-@kernel
 def put_node(forest: WeightedForest, node: np.uint64, key: Int64) -> None:
     """Put a node into the heap, or lower its key."""
     place = np.uint64(forest.place[node])
@@ -192,7 +155,7 @@ def put_node(forest: WeightedForest, node: np.uint64, key: Int64) -> None:
     if place == NONE:
         place = forest.sizes[WAITING_NODES]
         forest.sizes[WAITING_NODES] = place + ONE
-    move_up(forest, place, node)
+    move_up(forest.heap, forest.place, forest.key, place, node)
 
 
 @kernel
@@ -208,9 +171,9 @@ def take_node(forest: WeightedForest, node: np.uint64) -> None:
         return
     moved = np.uint64(forest.heap[size])
     if forest.key[moved] <= forest.key[node]:
-        move_up(forest, hole, moved)
+        move_up(forest.heap, forest.place, forest.key, hole, moved)
     else:
-        move_down(forest, hole, moved, size)
+        move_down(forest.heap, forest.place, forest.key, hole, moved, size)
 
 
 @kernel

@@ -42,6 +42,7 @@ from ...parallel.rounds import append_item, should_stop, start_round, take_items
 from ...parallel.thread_pool import run_solver, share_of
 from ...solving.run import Control
 from ...stats import ARC_SCANS
+from .depth_first import PothenFanOptions
 from .disjoint_searches import (
     Disjoint,
     DisjointSearch,
@@ -53,7 +54,6 @@ from .disjoint_searches import (
     make_disjoint,
     numbers_before,
 )
-from .serial_pothen_fan import PothenFanOptions
 
 #: The fields of a row, in one cache line: the edge at which its lookahead continues, the number of edges
 #: tried, the row from which it was reached, and the row that the search took before it.

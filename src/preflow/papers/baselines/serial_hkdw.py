@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...bipartite.layered_phases import Layers, augment_all, find_layers, make_layers
 from ...bipartite.match_arrays import Matching, list_free_rows
-from ...bipartite.serial_hopcroft_karp import Layers, augment_all, find_layers, make_layers
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
@@ -34,7 +34,7 @@ from ...solving.monitor import Monitor
 from ...solving.options import NoOptions
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .serial_pothen_fan import PothenFanSearch, augment_from, closed, make_search, restart_stamps
+from .depth_first import PothenFanSearch, make_search, search_from_all
 
 
 @kernel
@@ -48,8 +48,7 @@ def run_phases(
 ) -> bool:
     """Match the `size` free rows in the queue; return whether the matching is maximum (False: stopped)."""
     stop, counts = monitor.stop, monitor.counts
-    number = ZERO
-    backwards = False
+    number, backwards = ZERO, False
     while size > ZERO:
         # Layers; without a free column the matching is maximum.
         length, scans = find_layers(rows, matching, layers, size, monitor)
@@ -61,27 +60,12 @@ def run_phases(
         left, scans = augment_all(rows, matching, layers, size, length)
         counts[ARC_SCANS] += scans
         counts[AUGMENTATIONS] += size - left
-        size = left
         # Searches of any length from the rows left.
-        if number + size >= closed(search):
-            restart_stamps(search)
-            number = ZERO
-        before = number
-        left = ZERO
-        for k in range(size):
-            if relaxed_load(stop, 0) != 0:
-                return False
-            root = np.uint64(layers.queue[k])
-            number += ONE
-            found, clean, scans = augment_from(rows, matching, search, root, number, before, backwards)
-            counts[ARC_SCANS] += scans
-            if found:
-                counts[AUGMENTATIONS] += ONE
-            elif not clean:
-                layers.queue[left] = root
-                left += ONE
-        size = left
-        monitor.progress[0] = size
+        go_on, size, number = search_from_all(
+            rows, matching, search, layers.queue, left, number, backwards, monitor
+        )
+        if not go_on:
+            return False
         backwards = not backwards
     return True
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...arrays import AnyArray
 from ...cuda.runtime import Device, Macros
 from ...cuda.structs import I64, U32, ConstI64
-from ...mincost.cuda_cost_scaling.engine import Ending, Engine, Tuning
+from ...mincost.cost_scaling.on_gpu import Ending, Engine, Tuning
 from ...solving.run import Control
 from .spanning_tree import spanning_tree
 

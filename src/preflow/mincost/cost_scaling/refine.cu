@@ -3,7 +3,7 @@
 #include "lanes.cuh"
 #include "stop.cuh"
 
-#include "engine.py: Network, Vertices, Tuning, Arguments, Word, Ending, SUMS"
+#include "on_gpu.py: Network, Vertices, Tuning, Arguments, Word, Ending, SUMS"
 
 // What threads add up between two barriers.
 enum Sum : u32 { WORK, FARTHEST, UNREACHED, HALT };
@@ -66,7 +66,7 @@ struct Counts {
 };
 
 // A vertex has the LANES lanes of a group.
-#include "engine.py: LANES"
+#include "on_gpu.py: LANES"
 constexpr u32 GROUPS = WARP / LANES;
 constexpr u32 GROUP_MASK = LANES == 32 ? ALL_LANES : (1u << LANES % 32) - 1;
 

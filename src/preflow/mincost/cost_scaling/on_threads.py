@@ -1,14 +1,6 @@
-"""Cost scaling on many cores: refines without locks in the scaling of serial-cost-scaling.
-
-Łupińska 2011, Algorithm 5.4, generalised to capacities above one, in the refines of Goldberg 1997. The file
-`lockfree.py` has definitions, invariants and the pseudo-code of a refine; :mod:`..serial_cost_scaling` that
-of the scaling. `arc_passes.py` has the passes over all arcs between two refines. Price refinement is left to
-one thread; but where no arc is too short for it, all threads find this out.
-"""
+"""The scaling of cost scaling with refines and passes over arcs by several threads."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +14,12 @@ from ...parallel.totals import make_totals
 from ...solving.run import Control
 from ..price_refinement import Refinement
 from ..price_update import Ranks
-from ..residual import Residual
-from ..serial_cost_scaling import CostScaling, CostScalingOptions
-from ..serial_cost_scaling.refine import Work
+from ..residual import Residual, build_residual
 from ..solution import Ending, FlowState
-from .arc_passes import build_together, count_together, fix_together, new_moves
-from .lockfree import STOPPED, LockFreeScalingState, refine_share
+from . import CostScaling, CostScalingOptions
+from .arc_passes import count_together, fix_together, new_moves
+from .lockfree import LockFreeScalingState, refine_share
+from .refine import STOPPED, Work
 
 #: A thread owns at least this number of blocks of consecutive vertices, if there are enough: a guess.
 BLOCKS = 8
@@ -38,11 +30,6 @@ BLOCKS = 8
 PERIOD = 2.0
 #: With fewer arcs one thread makes the passes over all arcs: 16 take a millisecond to begin and end.
 FEW_ARCS = 250_000
-
-
-@dataclass(frozen=True)
-class LockFreeOptions(CostScalingOptions):
-    """Options of cost scaling on many cores; they are those of the serial method."""
 
 
 class LockFreeCostScaling(CostScaling):
@@ -93,7 +80,7 @@ class LockFreeCostScaling(CostScaling):
 
     def residual(self, flow: NDArray[np.int64] | None) -> Residual:
         """Return the residual network of a flow; None is the flow of nothing."""
-        net = build_together(self.form, flow, self.pass_threads)
+        net = build_residual(self.form, flow, self.pass_threads)
         self.moves = new_moves(net)
         return net
 
@@ -137,10 +124,3 @@ class LockFreeCostScaling(CostScaling):
 
         run_solver(share, self.control, self.state.barrier)
         return endings[0]
-
-
-def solve(
-    instance: StandardForm, start: FlowState | None, options: LockFreeOptions, control: Control
-) -> FlowState:
-    """Solve: see :class:`preflow.solving.protocol.MinCostSolver`."""
-    return LockFreeCostScaling(instance, start, options, control).solve()

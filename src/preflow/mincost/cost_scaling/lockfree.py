@@ -71,14 +71,10 @@ from ...parallel.thread_pool import share_of
 from ...parallel.totals import add_up
 from ...solving.monitor import Monitor
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
+from ..price_update import FAR
 from ..residual import COST, FIELDS, LEFT, MATE, Residual
+from .refine import BLOCKED, COMPLETE, ENDLESS, STOPPED
 
-#: How a refine ends: complete; some active vertex reaches no deficit by live arcs; stopped.
-COMPLETE, BLOCKED, STOPPED = range(3)
-#: Rank of a vertex that reaches no deficit.
-FAR = np.int64(2**62)
-#: More than any length.
-ENDLESS = np.int64(2**63 - 1)
 #: After this many rounds in a row that ended with all excess gone, one thread works alone.
 REPAIRS = 8
 #: A thread adds its relabels to the total of all threads when it has more than this many, or than an eighth

@@ -70,7 +70,7 @@ Departures
 - The price update is not the bucketed search of Algorithm 5.3: a search on a GPU that relaxes in any order
   needs fewer barriers than one barrier for each bucket.
 - A start from an earlier state is ignored.
-- If the instance is infeasible, :mod:`..serial_shortest_path` sends what can be sent on the CPU.
+- If the instance is infeasible, shortest paths send what can be sent, on the CPU.
 """
 
 from __future__ import annotations
@@ -79,14 +79,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import AnyArray
-from ...cuda import runtime
-from ...graph.standard_form import StandardForm, check_largest_cost, most_cost
-from ...solving.options import NoOptions
-from ...solving.run import Control
-from .. import serial_shortest_path
-from ..solution import FlowState
-from .engine import Ending, Engine, Tuning, check_options
+from ..arrays import AnyArray
+from ..cuda import runtime
+from ..graph.standard_form import StandardForm, check_largest_cost, most_cost
+from ..solving.run import Control
+from .cost_scaling.on_gpu import Ending, Engine, Tuning, check_options
+from .shortest_paths import send
+from .solution import FlowState
 
 #: After refines for an epsilon of at most TRIAL_EPSILON, in the caller's units, a search looks for exact
 #: prices in TRIAL_ROUNDS rounds; it takes up to 8 ms.
@@ -148,7 +147,7 @@ def solve(
     largest = int(np.abs(instance.cost).max(initial=0))
     check_costs(largest, n)
     if n == 0 or m == 0:
-        return serial_shortest_path.solve(instance, None, NoOptions(), control)
+        return send(instance, None, control, scaled=False)
     device = runtime.find_device()
     xp = device.xp
     with device.current():
@@ -165,8 +164,7 @@ def solve(
             ending = engine.refine(epsilon)
             if ending == Ending.INFEASIBLE:
                 control.remarks.append("the CPU finds the cut of an infeasible instance")
-                ssp = serial_shortest_path
-                return ssp.solve(instance, None, NoOptions(), control)
+                return send(instance, None, control, scaled=False)
             if ending == Ending.STOPPED:
                 break
             control.progress[0] -= 1

@@ -1,27 +1,6 @@
-"""Cost scaling (Goldberg 1997) by partial augment-relabel (Goldberg 2008).
+"""The scaling that cost scaling on one thread, on many and in transport share: one solve, and its options.
 
-Departures from the papers:
-
-- Potentials are those of costs times `2**shift`, and epsilon is a power of two, so that ranks are shifts. If
-  `2**shift` exceeds n, a flow that is optimal for epsilon 1 is optimal. Where 64 bits do not suffice, the
-  shift is smaller, and shortest paths finish the flow in the rare case that it is not optimal yet. So no
-  costs of the standard form are too large.
-- After each refine with an epsilon of at most one unit of cost, price refinement looks for potentials that
-  prove the flow optimal for epsilon 0. The solve ends if it finds them, often two or three refines early.
-  Price refinement between other refines saved none of them on NETGEN, GOTO and grids.
-- Arcs are fixed by a guess, which every refine checks.
-
-Invariant: after a refine, no residual arc has a length below minus epsilon. (`refine.py` defines length.)
-
-Pseudo-code::
-
-    epsilon = the largest cost; for an earlier flow, its largest violation
-    until price refinement proves the flow optimal:
-        epsilon = epsilon / alpha
-        fill arcs of negative length, and move all excess to deficits                  refine.py
-            if it cannot, and no arc is fixed: the instance is infeasible
-        make wrongly fixed arcs live, and refine again if there are any                arc_fixing.py
-        fix arcs
+:mod:`..serial_cost_scaling` describes it.
 """
 
 from __future__ import annotations
@@ -33,14 +12,13 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidInputError
 from ...graph.standard_form import StandardForm
-from ...solving.options import NoOptions
 from ...solving.run import Control
 from ...stats import PHASES
-from .. import serial_capacity_scaling
 from ..infeasible import excesses
 from ..price_refinement import REFINED, Refinement, new_refinement, refine_prices
 from ..price_update import FAR, Ranks, new_ranks
 from ..residual import Residual, build_residual, flow_from, flow_in_place
+from ..shortest_paths import send
 from ..solution import Ending, FlowState
 from .arc_fixing import fix_arcs, release_arcs
 from .refine import BLOCKED, COMPLETE, MOST, Work, fill_short_arcs, refine
@@ -234,18 +212,11 @@ class CostScaling:
         # Send what still can be sent, at any cost.
         free = self.form._replace(cost=np.zeros_like(self.form.cost))
         state = state._replace(potential=np.zeros_like(state.potential))
-        return serial_capacity_scaling.solve(free, state, NoOptions(), self.control)
+        return send(free, state, self.control, scaled=True)
 
     def finish(self) -> FlowState:
         """Return an optimal state, by shortest paths."""
         state = self.end(self.work.potential >> self.shift, "stopped")
         if self.control.stopped:
             return state
-        return serial_capacity_scaling.solve(self.form, state, NoOptions(), self.control)
-
-
-def solve(
-    instance: StandardForm, start: FlowState | None, options: CostScalingOptions, control: Control
-) -> FlowState:
-    """Solve: see :class:`preflow.solving.protocol.MinCostSolver`."""
-    return CostScaling(instance, start, options, control).solve()
+        return send(self.form, state, self.control, scaled=True)

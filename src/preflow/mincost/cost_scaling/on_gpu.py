@@ -1,7 +1,6 @@
 """Cost scaling on the arrays of a GPU: refine a flow for one epsilon, and find exact potentials.
 
-The package :mod:`preflow.mincost.cuda_cost_scaling` describes the algorithm. Minimum-cost flow and transport
-both use this module.
+:mod:`..cuda_cost_scaling` describes the algorithm. Minimum-cost flow and transport both use this module.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Passes over all residual arcs by several threads: build the network, fix arcs, find those too short.
+"""Passes over all residual arcs by several threads: fix arcs, find those too short.
 
-Definitions are those of :mod:`..residual`. Each thread takes some vertices, or some arcs of the instance,
-after the other.
+Definitions are those of :mod:`..residual`. Each thread takes some vertices after the other.
 
 Fixing arcs moves them within the list of their tail, and the mate of each must learn its new place. One
-thread does both at once, in :mod:`..serial_cost_scaling.arc_fixing`. Here the mates may move at the same
+thread does both at once, in :mod:`.arc_fixing`. Here the mates may move at the same
 time, so there are two passes. In the first a thread writes arcs of its own vertices only, and where each has
 gone. In the second it writes mates of its own arcs only.
 
@@ -23,14 +22,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Indices, Int64
-from ...graph.standard_form import StandardForm, read_only
-from ...kernels.atomics import fetch_add
+from ...arrays import Int64
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.pieces import run_pieces
-from ...solving.read_only import read_only_view
-from ..residual import COST, FIELDS, LEFT, MATE, Residual, empty_residual, length_of, put_flow
+from ..residual import FIELDS, LEFT, MATE, Residual, length_of
 
 #: For each residual arc, where the pass moves it; see :func:`move_arcs`.
 Moves: TypeAlias = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
@@ -43,58 +39,6 @@ def new_moves(net: Residual) -> Moves:
     if longest <= 2**8:
         return np.empty(size, dtype=np.uint8)
     return np.empty(size, dtype=np.uint16) if longest <= 2**16 else np.empty(size, dtype=np.uint32)
-
-
-@kernel
-def count_ends(
-    tail: Indices, head: Indices, degree: NDArray[np.int64], begin: np.uint64, end: np.uint64
-) -> None:
-    """Add the ends of some arcs to the degrees of vertices."""
-    for i in range(begin, end):
-        fetch_add(degree, np.uint64(tail[i]), np.int64(1))
-        fetch_add(degree, np.uint64(head[i]), np.int64(1))
-
-
-@kernel
-def place_some(
-    net: Residual, form: StandardForm, free: NDArray[np.uint64], begin: np.uint64, end: np.uint64
-) -> None:
-    """Write some empty arcs in both directions; ``free[v]`` is `v`'s first place that no thread has taken."""
-    arcs = net.arcs
-    m = np.uint64(len(form.tail))
-    for i in range(begin, end):
-        u, v = np.uint64(form.tail[i]), np.uint64(form.head[i])
-        forward = fetch_add(free, u, FIELDS)
-        backward = fetch_add(free, v, FIELDS)
-        arcs[forward], arcs[backward] = v, u
-        arcs[forward + MATE], arcs[backward + MATE] = backward, forward
-        arcs[forward + COST], arcs[backward + COST] = form.cost[i], -form.cost[i]
-        arcs[forward + LEFT], arcs[backward + LEFT] = 0 if u == v else form.capacity[i], 0
-        net.origin[forward // FIELDS] = i
-        net.origin[backward // FIELDS] = i + m
-
-
-def build_together(form: StandardForm, flow: NDArray[np.int64] | None, threads: int) -> Residual:
-    """Return the residual network of a flow, or of none; the order of the arcs of a vertex is any."""
-    degree = np.zeros(len(form.supply), dtype=np.int64)
-    m = len(form.tail)
-    run_pieces(
-        lambda begin, end: count_ends(form.tail, form.head, degree, np.uint64(begin), np.uint64(end)),
-        m,
-        threads,
-    )
-    net = empty_residual(form, degree)
-    frozen = read_only(form)
-    free = net.first[:-1].copy()
-    run_pieces(lambda begin, end: place_some(net, frozen, free, np.uint64(begin), np.uint64(end)), m, threads)
-    if flow is not None:
-        carried = read_only_view(flow)
-        run_pieces(
-            lambda begin, end: put_flow(net, carried, np.uint64(begin), np.uint64(end)),
-            len(net.origin),
-            threads,
-        )
-    return net
 
 
 @kernel
