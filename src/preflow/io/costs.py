@@ -16,24 +16,23 @@ from __future__ import annotations
 import re
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays import AnyArray, Array
 from ..errors import ParseError
-from ..graph.cost_edges import CostEdges
 from ..graph.network import EXACT_FLOAT, INT64_MAX
-from ..graph.placement import exact_array
 from ..graph.sparse_input import read_sparse
 from .dimacs import parse_problem, rows_of_assignment
 from .files import check_text, check_vertices, parsing, read_bytes
 from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
 from .record_reader import INTEGER, announced_bytes, shown
+from .tables import CostFile as CostFile
 from .tables import is_table, read_cost_table
 
 if TYPE_CHECKING:
-    import scipy.sparse
+    pass
 
 #: The beginning of an OR-Library file; no number in it, with the blanks around it, has this many bytes.
 NUMBER_OF_ROWS, LONGEST_NUMBER = re.compile(rb"\s*(\d{1,9})\s"), 64
@@ -47,19 +46,6 @@ STORED = {
 }
 
 
-class CostFile(NamedTuple):
-    """The content of a file."""
-
-    #: ndarray, scipy sparse matrix, or CostEdges without labels
-    costs: Array | scipy.sparse.csr_array | CostEdges
-    #: int64 or objects: their names: labels of a table, vertices of a DIMACS file, otherwise their numbers
-    #: from 1
-    rows: Array
-    columns: Array
-    #: the names of the columns of a table that were read, by what they are
-    read: dict[str, str] | None = None
-
-
 def read_costs(path: str | Path, *, ends: tuple[str, str] | None = None) -> CostFile:
     """Read costs; the content of the file says which kind it is.
 
@@ -67,7 +53,7 @@ def read_costs(path: str | Path, *, ends: tuple[str, str] | None = None) -> Cost
     file cannot be read or is malformed, or has more than 2**22 rows and columns, and 256 more for each cost.
     """
     if is_table(path):
-        return _read_table(path, ends)
+        return read_cost_table(path, ends=ends)
     with parsing(path, "file of costs"):
         data = read_bytes(path, _announced)
         if data.startswith(NUMPY_MAGIC):
@@ -78,16 +64,6 @@ def read_costs(path: str | Path, *, ends: tuple[str, str] | None = None) -> Cost
             return _read_dimacs(path, data)
         check_text(path, data)
         return _read_matrix(path, data)
-
-
-def _read_table(path: str | Path, ends: tuple[str, str] | None) -> CostFile:
-    edges, costs, rows, columns, read = read_cost_table(path, ends=ends)
-    with parsing(path, "table of costs"):
-        values = exact_array(list(costs), "cost")
-        if edges is None:
-            return CostFile(values.reshape(len(rows), len(columns)), rows, columns, read)
-        shape = (len(rows), len(columns))
-        return CostFile(CostEdges(edges.first, edges.second, values, shape), rows, columns, read)
 
 
 def _announced(head: bytes) -> int | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import ParseError
 from ..graph.bipartite import BipartiteGraph
 from .files import check_text, check_vertices, parsing, read_bytes, reason_of
@@ -35,21 +37,37 @@ def read_edge_list(path: str | Path) -> BipartiteGraph:
 def parse_edge_list(data: bytes, path: str | Path) -> BipartiteGraph:
     """Return the graph in the content of a file; see :func:`read_edge_list`."""
     check_text(path, data)
-    try:
-        ends = _two_columns(data)
-    except (ValueError, OverflowError) as error:
-        message = f"no list of edges, lines of two integers: {reason_of(error)}"
-        raise ParseError(path, None, message) from error
-    if int(ends.min(initial=0)) < 0:
-        raise ParseError(path, None, f"vertex {int(ends.min())} is negative")
-    refuse_sizes(ends, path)
-    row, column = np.ascontiguousarray(ends.T)
-    size = int(ends.max(initial=-1)) + 1
-    check_vertices(path, None, size, len(ends))
+    (row, column), size, _ = parse_ends(data, path)
     return BipartiteGraph.from_arrays(row, column, shape=(size, size))
 
 
-def refuse_sizes(ends: NDArray[np.int64], path: str | Path) -> None:
+def parse_ends(
+    data: bytes, path: str | Path, *, weights: bool = False
+) -> tuple[NDArray[np.int64], int, Array | None]:
+    """Return the ends of edges, shape (2, m), the number of vertices, and weights if they are asked for.
+
+    ParseError: the content is malformed.
+    """
+    weight: Array | None = None
+    try:
+        ends = _columns(data, (0, 1), np.int64)
+        if weights:
+            try:
+                weight = _columns(data, (2,), np.int64)[:, 0]
+            except ValueError:
+                weight = _columns(data, (2,), np.float64)[:, 0]
+    except (ValueError, OverflowError) as error:
+        message = f"no list of edges, lines of two integers{' and a weight' * weights}: {reason_of(error)}"
+        raise ParseError(path, None, message) from error
+    if int(ends.min(initial=0)) < 0:
+        raise ParseError(path, None, f"vertex {int(ends.min())} is negative")
+    _refuse_sizes(ends, path)
+    size = int(ends.max(initial=-1)) + 1
+    check_vertices(path, None, size, len(ends))
+    return np.ascontiguousarray(ends.T), size, weight
+
+
+def _refuse_sizes(ends: NDArray[np.int64], path: str | Path) -> None:
     """Raise ParseError if the first line has the numbers of vertices and edges: it would become an edge."""
     if len(ends) < 2:
         return
@@ -64,8 +82,8 @@ def refuse_sizes(ends: NDArray[np.int64], path: str | Path) -> None:
         )
 
 
-def _two_columns(data: bytes) -> NDArray[np.int64]:
+def _columns(data: bytes, columns: tuple[int, ...], dtype: Any) -> Array:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "loadtxt: input contained no data")
-        ends = np.loadtxt(BytesIO(data), dtype=np.int64, comments=COMMENTS, usecols=(0, 1), ndmin=2)
-    return ends.reshape(-1, 2)
+        found = np.loadtxt(BytesIO(data), dtype=dtype, comments=COMMENTS, usecols=columns, ndmin=2)
+    return found.reshape(-1, len(columns))

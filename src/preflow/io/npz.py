@@ -11,7 +11,7 @@ import dataclasses
 import json
 import operator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +26,8 @@ FORMAT = "preflow network"
 VERSION = 1
 #: Arrays of an archive, and those that it need not have.
 ARRAYS = ("tail", "head", "capacity")
-OPTIONAL = ("reverse_capacity", "cost", "lower", "supply", "undirected")
-
-Labelled = TypeVar("Labelled", FlowNetwork, CostNetwork)
+OF_FLOWS, OF_COSTS = ("reverse_capacity",), ("cost", "lower", "supply", "undirected")
+OPTIONAL = (*OF_FLOWS, *OF_COSTS)
 
 
 def save_npz(path: str | Path, network: FlowNetwork | MaxFlowProblem | CostNetwork) -> None:
@@ -105,39 +104,21 @@ def _network(path: str | Path, arrays: dict[str, Array]) -> FlowNetwork | MaxFlo
     if not isinstance(header, dict) or header.get("format") != FORMAT or header.get("version") != VERSION:
         version = header.get("version") if isinstance(header, dict) else header
         raise ParseError(path, None, f"expected {FORMAT!r} version {VERSION}, got {version!r:.40}")
-    if "cost" in arrays:
-        costs = CostNetwork.from_arrays(
-            arrays["tail"],
-            arrays["head"],
-            capacity=arrays["capacity"],
-            cost=arrays["cost"],
-            lower=arrays.get("lower"),
-            supply=arrays.get("supply"),
-            undirected=arrays.get("undirected"),
-            num_vertices=header["num_vertices"],
-        )
-        return _labelled(costs, header["labels"]) if "labels" in header else costs
-    network = FlowNetwork.from_arrays(
-        arrays["tail"],
-        arrays["head"],
-        arrays["capacity"],
-        reverse_capacity=arrays.get("reverse_capacity"),
-        num_vertices=header["num_vertices"],
-    )
-    if header.get("saturated"):
+    kind, optional = (CostNetwork, OF_COSTS) if "cost" in arrays else (FlowNetwork, OF_FLOWS)
+    given: dict[str, Any] = {name: arrays.get(name) for name in (*ARRAYS, *optional)}
+    network: Any = kind.from_arrays(**given, num_vertices=header["num_vertices"])
+    if header.get("saturated") and kind is FlowNetwork:
         network = dataclasses.replace(network, saturated=True)
     if "labels" in header:
-        network = _labelled(network, header["labels"])
-    if "source" not in header:
-        return network
+        labels = header["labels"]
+        if not isinstance(labels, list) or {type(label) for label in labels} not in (set(), {int}, {str}):
+            raise InvalidInputError("labels are a list of int or of str")
+        network = dataclasses.replace(network, labels=tuple(labels))
+    if "source" not in header or kind is CostNetwork:
+        found: FlowNetwork | CostNetwork = network
+        return found
     source, sink = (_terminals(network, role, header.get(role)) for role in ("source", "sink"))
     return MaxFlowProblem(network, source, sink, name=str(header.get("name", "")))
-
-
-def _labelled(network: Labelled, labels: Any) -> Labelled:
-    if not isinstance(labels, list) or {type(label) for label in labels} not in (set(), {int}, {str}):
-        raise InvalidInputError("labels are a list of int or of str")
-    return dataclasses.replace(network, labels=tuple(labels))
 
 
 def _plain(vertices: Any) -> int | str | list[int | str]:

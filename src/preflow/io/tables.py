@@ -15,17 +15,22 @@ import csv
 import io
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..arrays import Array, Untyped
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
 from ..graph.bipartite import BipartiteGraph
+from ..graph.cost_edges import CostEdges
 from ..graph.cost_network import CostNetwork
-from ..graph.edge_tables import EdgeColumns, Numbered, number_apart, objects
+from ..graph.edge_tables import EdgeColumns, number_apart, objects
 from ..graph.network import FlowNetwork
+from ..graph.placement import exact_array
 from ..graph.undirected import UndirectedGraph
 from .files import check_text, checked_path, parsing, read_bytes, replacing
 from .record_reader import INTEGER, shown
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 PARQUET = ".parquet"
 #: Suffixes of tables.
@@ -382,20 +387,21 @@ def read_undirected_table(
         return TableContent(UndirectedGraph._from_columns(edges), read)
 
 
-class CostTable(NamedTuple):
-    """Costs of a file: edges with their labels, or a matrix with its labels."""
+class CostFile(NamedTuple):
+    """The costs in a file."""
 
-    edges: Numbered | None  #: None for a matrix. The labels are those of the rows.
-    costs: Sequence[Untyped]  #: the cost of each edge, or the rows of a matrix
-    #: objects: the labels
+    #: ndarray, scipy sparse matrix, or CostEdges without labels
+    costs: Array | scipy.sparse.csr_array | CostEdges
+    #: int64 or objects: their names: labels of a table, vertices of a DIMACS file, otherwise their numbers
+    #: from 1
     rows: Array
     columns: Array
-    #: the names of the columns that were read: of edges "row", "column" and "cost"; of a matrix "row", the
-    #: names of its rows
-    read: dict[str, str]
+    #: the names of the columns of a table that were read: of edges "row", "column" and "cost"; of a matrix
+    #: "row", the names of its rows
+    read: dict[str, str] | None = None
 
 
-def read_cost_table(path: str | Path, *, ends: tuple[str, str] | None = None) -> CostTable:
+def read_cost_table(path: str | Path, *, ends: tuple[str, str] | None = None) -> CostFile:
     """Read costs: edges if there is a column "cost" or columns for both ends, else a matrix.
 
     The first column of a matrix has the names of its rows, the first line those of its columns. `ends` are as
@@ -411,10 +417,13 @@ def read_cost_table(path: str | Path, *, ends: tuple[str, str] | None = None) ->
         if cost is None:
             message = f"expected a column 'cost', got: {', '.join(table.names)}"
             raise ParseError(path, 1, message)
-        numbered, columns = number_apart(EdgeColumns(table.labels(first), table.labels(second), {}))
-        labels = objects(numbered.labels, len(numbered.labels)), objects(columns, len(columns))
-        read = table.said(row=first, column=second, cost=cost)
-        return CostTable(numbered, table.numbers(cost, not_allowed), *labels, read)
+        edges, columns = number_apart(EdgeColumns(table.labels(first), table.labels(second), {}))
+        labels = objects(edges.labels, len(edges.labels)), objects(columns, len(columns))
+        numbers = table.numbers(cost, not_allowed)
+        with parsing(path, "table of costs"):
+            shape = len(labels[0]), len(labels[1])
+            costs = CostEdges(edges.first, edges.second, exact_array(numbers, "cost"), shape)
+        return CostFile(costs, *labels, table.said(row=first, column=second, cost=cost))
     if len(table.names) < 2:
         raise ParseError(path, 1, "expected the names of rows in the first column, and columns of costs")
     table.check_header(
@@ -427,6 +436,7 @@ def read_cost_table(path: str | Path, *, ends: tuple[str, str] | None = None) ->
                 where = f"no cost of {names[row]!r} and {table.names[column + 1]!r}"
                 raise table.error(row, where + not_allowed)
     columns_of_costs = [table.numbers(column, not_allowed) for column in range(1, len(table.names))]
-    rows = list(map(list, zip(*columns_of_costs, strict=True)))
+    with parsing(path, "table of costs"):
+        matrix = exact_array(list(map(list, zip(*columns_of_costs, strict=True))), "cost")
     labels = objects(names, len(names)), objects(table.names[1:], len(table.names) - 1)
-    return CostTable(None, rows, *labels, table.said(row=0))
+    return CostFile(matrix.reshape(len(labels[0]), len(labels[1])), *labels, table.said(row=0))
