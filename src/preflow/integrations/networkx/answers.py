@@ -129,10 +129,7 @@ def _without_algorithm(given: inspect.BoundArguments) -> inspect.BoundArguments:
 
 
 def answers(function: Untyped) -> Callable[[Function], Function]:
-    """Make a function of this backend call that of NetworkX where preflow does not answer.
-
-    A generator may refuse before its first result.
-    """
+    """Make a function of this backend call that of NetworkX where preflow does not answer."""
     signature = inspect.signature(function.orig_func)
 
     def arguments(*args: Untyped, **keywords: Untyped) -> inspect.BoundArguments:
@@ -152,20 +149,7 @@ def answers(function: Untyped) -> Callable[[Function], Function]:
             except REFUSALS as refusal:
                 return _answer_of_networkx(function, given, refusal)
 
-        @functools.wraps(ours)
-        def generate(*args: Untyped, **keywords: Untyped) -> Iterator[Untyped]:
-            given = arguments(*args, **keywords)
-            try:
-                own = _without_algorithm(given)
-                results = ours(*own.args, **own.kwargs)
-                first = next(results)
-            except REFUSALS as refusal:
-                yield from _answer_of_networkx(function, given, refusal)
-                return
-            yield first
-            yield from results
-
-        wrapped: Untyped = generate if inspect.isgeneratorfunction(ours) else call
+        wrapped: Untyped = call
         wrapped.__doc__ = f"Answer :func:`networkx.{function.name}`."
         wrapped.__signature__ = signature
         answered: Function = wrapped

@@ -269,8 +269,8 @@ def minimum_node_cut(graph: Graph, s: Node = None, t: Node = None) -> Nodes:
 def edge_disjoint_paths(graph: Graph, s: Node, t: Node, cutoff: object = None) -> Paths:
     most, read = _most(cutoff), _read(graph)
     labels = read.edges.labels
-    for path in _paths(read.edge_network(), *_ends(read, s, t), most):
-        yield [labels[v] for v in path]
+    paths = _paths(read.edge_network(), *_ends(read, s, t), most)
+    return ([labels[v] for v in path] for path in paths)
 
 
 @answers(connectivity.node_disjoint_paths)
@@ -278,13 +278,12 @@ def node_disjoint_paths(graph: Graph, s: Node, t: Node, cutoff: object = None) -
     most, read = _most(cutoff), _read(graph)
     labels, n = read.edges.labels, read.size
     u, v = _ends(read, s, t)
-    for path in _paths(read.node_network(), u + n, v, most):
-        # Behind the source, a path enters and leaves each node.
-        yield [s, *(labels[w] for w in path[1::2])]
+    # Behind the source, a path enters and leaves each node.
+    return ([s, *(labels[w] for w in path[1::2])] for path in _paths(read.node_network(), u + n, v, most))
 
 
 def _paths(network: PairNetwork, source: int, sink: int, most: int) -> Iterator[list[int]]:
-    """Yield the paths of a flow of units; refuse if there are none."""
+    """Return the paths of a flow of units; refuse if there are none."""
     value, _ = flow_of_pair(network, source, sink, most)
     if not value:
         raise NotTakenError
@@ -293,7 +292,8 @@ def _paths(network: PairNetwork, source: int, sink: int, most: int) -> Iterator[
     following: dict[int, list[int]] = {}
     for u, v in zip(tails.tolist(), network.head[used].tolist(), strict=True):
         following.setdefault(u, []).append(v)
-    for _ in range(value):
+
+    def next_path() -> list[int]:
         path, place = [source], {source: 0}
         while path[-1] != sink:
             v = following[path[-1]].pop()
@@ -305,7 +305,9 @@ def _paths(network: PairNetwork, source: int, sink: int, most: int) -> Iterator[
                 continue
             place[v] = len(path)
             path.append(v)
-        yield path
+        return path
+
+    return (next_path() for _ in range(value))
 
 
 @answers(nx.gomory_hu_tree)
