@@ -27,7 +27,8 @@ from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity, contrast_of_channels, finite_array
 from ..graph.grid import GridNetwork
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
-from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem
+from ..graph.network import EXACT_FLOAT, MaxFlowProblem
+from .irregular import with_data_terms
 from .parameters import instance_name, seeded
 
 #: Numbers of neighbours with a name in the field: nearest ones, or all that share a corner.
@@ -184,29 +185,11 @@ def grid_from_image(
         raise CapacityOverflowError("a capacity is above 2**53, where float64 skips integers")
     contrast = contrast_of_channels(values.reshape(*shape, -1), half, strength, sigma)
 
-    data = data.astype(np.int64).ravel()
     pixel = np.arange(data.size, dtype=np.int64).reshape(shape)
-    source, sink = data.size, data.size + 1
-    of_source, of_sink = np.flatnonzero(data > 0), np.flatnonzero(data < 0)
-    tails = [np.full(len(of_source), source), of_sink]
-    heads = [of_source, np.full(len(of_sink), sink)]
-    capacities = [data[of_source], -data[of_sink]]
-    reverses = [np.zeros(len(of_source) + len(of_sink), dtype=np.int64)]
-    for row, offset in zip(contrast, half, strict=True):
-        here, there = pair_boxes(shape, offset)
-        links = row[here].ravel().astype(np.int64)
-        tails.append(pixel[here].ravel())
-        heads.append(pixel[there].ravel())
-        capacities.append(links)
-        reverses.append(links)
-    network = FlowNetwork.from_arrays(
-        np.concatenate(tails),
-        np.concatenate(heads),
-        np.concatenate(capacities),
-        reverse_capacity=np.concatenate(reverses),
-        num_vertices=data.size + 2,
-    )
-    return MaxFlowProblem(network, source, sink, name=name)
+    boxes = [pair_boxes(shape, offset) for offset in half]
+    tail, head = (np.concatenate([pixel[end].ravel() for end in ends]) for ends in zip(*boxes, strict=True))
+    links = [row[here].ravel().astype(np.int64) for row, (here, _) in zip(contrast, boxes, strict=True)]
+    return with_data_terms(data.ravel(), tail, head, np.concatenate(links), name)
 
 
 def noisy_field(shape: tuple[int, ...], smoothing: float, noise: float, seed: int) -> NDArray[np.float32]:

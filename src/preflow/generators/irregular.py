@@ -116,7 +116,7 @@ def superpixels(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
     capacity = np.maximum(np.rint(UNIT * np.minimum(border, 4.0)), 1).astype(np.int64)
     data = _waves(points, rng) + noise * rng.standard_normal(n)
     name = instance_name("superpixels", str(n), seed, noise=(noise, 1.0))
-    return _with_data_terms(n, pairs, capacity, UNIT * data, name)
+    return with_data_terms(UNIT * data, pairs[:, 0], pairs[:, 1], capacity, name)
 
 
 def surface(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
@@ -164,7 +164,7 @@ def surface(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
     data = height[hull.simplices].mean(axis=1)
     data = data / max(float(data.std()), 1e-12) + noise * rng.standard_normal(faces)
     name = instance_name("surface", str(n), seed, noise=(noise, 1.0))
-    return _with_data_terms(faces, np.stack([left, right], axis=1), capacity, UNIT * data, name)
+    return with_data_terms(UNIT * data, left, right, capacity, name)
 
 
 def _between_random_ends(
@@ -194,21 +194,17 @@ def _between_random_ends(
     return _problem(n, chosen[:ends], chosen[ends:], room, tail, head, capacity, name)
 
 
-def _with_data_terms(
-    n: int, pairs: NDArray[np.int64], capacity: NDArray[np.int64], data: NDArray[np.float64], name: str
+def with_data_terms(
+    data: NDArray[np.float64],
+    tail: NDArray[np.int64],
+    head: NDArray[np.int64],
+    capacity: NDArray[np.int64],
+    name: str,
 ) -> MaxFlowProblem:
-    """Return the network whose minimum cut labels n vertices; positive data terms favour the source."""
+    """Return the network whose minimum cut labels vertices; positive data terms favour the source."""
     amount = np.rint(data).astype(np.int64)
-    return _problem(
-        n,
-        np.flatnonzero(amount > 0),
-        np.flatnonzero(amount < 0),
-        np.abs(amount),
-        pairs[:, 0],
-        pairs[:, 1],
-        capacity,
-        name,
-    )
+    of_source, of_sink = np.flatnonzero(amount > 0), np.flatnonzero(amount < 0)
+    return _problem(len(amount), of_source, of_sink, np.abs(amount), tail, head, capacity, name)
 
 
 def _problem(
