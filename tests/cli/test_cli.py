@@ -550,7 +550,7 @@ def test_segment_labels(square: str, tmp_path: Path) -> None:
     for arguments, message in (
         ((), "seeds are needed"),
         (("--markers", marked, *seeds), "seeds are needed"),
-        (("--markers", marked), "cannot be read as an array"),
+        (("--markers", marked), "markers are a NumPy array"),
         (("--seed", "15,15,20,20"), "a seed of a label is"),
         (("--seed", "0=15,15,20,20"), "a seed of a label is"),
         (("--seed", "1=1,1,9,9", "--seed", "2=5,5,20,20"), "overlaps with seeds of label 1"),

@@ -7,21 +7,50 @@ from importlib.metadata import PackageNotFoundError, version
 import click
 
 from .. import __version__
+from ..errors import InvalidInputError
 from .assignment import assign
-from .benchmarks import bench
 from .correspondence import optical_flow, stereo
 from .denoising import denoise
 from .fetching import fetch
 from .images import segment
 from .instances import generate
-from .kernels import warm_up
 from .labels import segment_labels
 from .matching import match
 from .painting import paint
 from .problem_files import info, methods, solve, verify
 from .samples import samples
-from .session import ProgramGroup
+from .session import Command, ProgramGroup
 from .transport import transport
+
+
+@click.command(cls=Command)
+def warm_up(problems: tuple[str, ...]) -> None:
+    """Compile kernels now, so that later calls need not wait.
+
+    A wheel of a release has all kernels: then there is nothing to do. Numba
+    compiles those that an installation has not into the user's cache.
+
+    Parameters
+    ----------
+    problems : PROBLEM
+        A name from `preflow methods`, such as max_flow; default: all.
+    """
+    from ..registry import warm_up as compile_kernels
+
+    count = compile_kernels(*problems)
+    click.echo(f"{count} kernels were compiled or are in the cache" if count else "all kernels are compiled")
+
+
+@click.command(
+    cls=Command, hidden=True, add_help_option=False, context_settings={"ignore_unknown_options": True}
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def bench(words: tuple[str, ...]) -> None:
+    """Name the command that measures preflow now."""
+    raise InvalidInputError(
+        "preflow bench has left the package: in a clone of the repository, "
+        "python -m benchmarks measures preflow beside other packages"
+    )
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:

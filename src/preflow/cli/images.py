@@ -138,18 +138,40 @@ def segment(
     if box is not None and (solving.pop("model"), solving.pop("prior")) != ("histogram", 0.5):
         raise InvalidInputError("--box always learns mixtures: leave --model and --prior out")
     _check_names(image, scribbles, out, mask, cutout)
+
+    import numpy as np
+
+    from ..vision import cutout as cut_out
+    from ..vision import grabcut, overlay, volume_overlay, write_image, write_labels
+    from ..vision import segment as segment_pixels
+
     steps = Steps()
     with steps.timed("read", f"reading {image}"):
         given = Pixels.read(image)
-        seeds_of = _Seeds(foreground, background, scribbles, box, brush).read(given)
+        painted = _seeds(given, (foreground, background), scribbles, box, brush)
     solving["spacing"] = spacing_of(spacing, given)
-    result = steps.solve("segment", _segment, given.values, seeds_of, **solving)
+    if box is None:
+        result = steps.solve("segment", segment_pixels, given.values, *painted, **solving)
+    else:
+        inside, *corrections = painted
+        named = dict(zip(("foreground", "background"), corrections, strict=True))
+        result = steps.solve("segment", grabcut, given.values, inside, **named, **solving)
     if verify:
         steps.verify(result.cut)
     with steps.timed("write", f"writing {out}"):
-        _write(given, result, seeds_of[-2:] if box is None or written else None, out, mask, cutout)
-    lines = _lines(result, verify, ", ".join(filter(None, (out, mask, cutout))))
-    click.echo("\n".join(lines + (_details(result, steps.seconds) if show else [])))
+        if given.volume is not None:
+            write_image(out, volume_overlay(given.values, result.mask))
+            if mask is not None:
+                write_labels(mask, result.mask, given.volume)
+        else:
+            shown = (painted[-2], painted[-1]) if box is None or written else None
+            write_image(out, overlay(given.values, result.mask, seeds=shown))
+            if mask is not None:
+                write_image(mask, np.where(result.mask, 255, 0).astype(np.uint8))
+            if cutout is not None:
+                write_image(cutout, cut_out(given.values, result.mask))
+    lines = _lines(result, verify, ", ".join(filter(None, (out, mask, cutout))), steps if show else None)
+    click.echo("\n".join(lines))
     exit_by_status(result.cut.status)
 
 
@@ -208,83 +230,37 @@ def _check_names(image: str, scribbles: str | None, out: str, mask: str | None, 
         raise InvalidInputError(f"{scribbles}: the scribbles are the image itself: paint them on a copy")
 
 
-class _Seeds(NamedTuple):
-    """Seeds as written on the command line."""
-
-    foreground: tuple[str, ...]
-    background: tuple[str, ...]
-    scribbles: str | None
-    box: str | None
-    brush: float
-
-    def read(self, given: Pixels) -> tuple[Any, ...]:
-        """Return the masks of both kinds of seeds; with a box, its mask comes first."""
-        from ..vision import parse_seeds, read_scribbles, read_volume, seeds_from_labels
-
-        if self.scribbles is None:
-            written = tuple(
-                parse_seeds(given.shape, texts, brush=self.brush, values=given.values)
-                for texts in (self.foreground, self.background)
-            )
-            return written if self.box is None else (self._inside(given.shape), *written)
-        if given.volume is None:
-            return read_scribbles(self.scribbles, (given.shape[0], given.shape[1]))
-        labels = read_volume(self.scribbles).values
-        if labels.shape != given.shape:
-            raise InvalidInputError(
-                f"{self.scribbles} has shape {labels.shape}, the volume has shape {given.shape} (z, y, x)"
-            )
-        return seeds_from_labels(labels)
-
-    def _inside(self, shape: tuple[int, ...]) -> Any:
-        """Return the mask of the box."""
-        from ..vision import parse_seeds
-
-        assert self.box is not None
-        corners = "x0,y0,z0,x1,y1,z1" if len(shape) == 3 else "x0,y0,x1,y1"
-        if self.box.count(",") != corners.count(",") or len(self.box.split()) != 1:
-            raise InvalidInputError(f'--box is "{corners}", got {self.box!r}')
-        return parse_seeds(shape, [self.box])
-
-
-def _segment(pixels: Any, seeds: tuple[Any, ...], **options: Any) -> Segmentation:
-    from ..vision import grabcut
-    from ..vision import segment as segment_pixels
-
-    if len(seeds) == 3:
-        inside, foreground, background = seeds
-        return grabcut(pixels, inside, foreground=foreground, background=background, **options)
-    return segment_pixels(pixels, *seeds, **options)
-
-
-def _write(
+def _seeds(
     given: Pixels,
-    result: Segmentation,
-    seeds: tuple[Any, ...] | None,
-    out: str,
-    mask: str | None,
-    cutout: str | None,
-) -> None:
-    import numpy as np
+    written: tuple[tuple[str, ...], tuple[str, ...]],
+    scribbles: str | None,
+    box: str | None,
+    brush: float,
+) -> tuple[Any, ...]:
+    """Return the masks of both kinds of seeds; with a box, its mask comes first."""
+    from ..vision import parse_seeds, read_scribbles, read_volume, seeds_from_labels
 
-    from ..vision import cutout as cut_out
-    from ..vision import overlay, volume_overlay, write_image, write_labels
+    shape = given.shape
+    if scribbles is None:
+        seeds = (parse_seeds(shape, texts, brush=brush, values=given.values) for texts in written)
+        if box is None:
+            return tuple(seeds)
+        corners = "x0,y0,z0,x1,y1,z1" if len(shape) == 3 else "x0,y0,x1,y1"
+        if box.count(",") != corners.count(",") or len(box.split()) != 1:
+            raise InvalidInputError(f'--box is "{corners}", got {box!r}')
+        return parse_seeds(shape, [box]), *seeds
+    if given.volume is None:
+        return read_scribbles(scribbles, (shape[0], shape[1]))
+    labels = read_volume(scribbles).values
+    if labels.shape != shape:
+        raise InvalidInputError(
+            f"{scribbles} has shape {labels.shape}, the volume has shape {shape} (z, y, x)"
+        )
+    return seeds_from_labels(labels)
 
-    if given.volume is not None:
-        write_image(out, volume_overlay(given.values, result.mask))
-        if mask is not None:
-            write_labels(mask, result.mask, given.volume)
-        return
-    write_image(
-        out, overlay(given.values, result.mask, seeds=None if seeds is None else (seeds[0], seeds[1]))
-    )
-    if mask is not None:
-        write_image(mask, np.where(result.mask, 255, 0).astype(np.uint8))
-    if cutout is not None:
-        write_image(cutout, cut_out(given.values, result.mask))
 
-
-def _lines(result: Segmentation, verified: bool, written: str) -> list[str]:
+def _lines(result: Segmentation, verified: bool, written: str, steps: Steps | None) -> list[str]:
+    """Return the lines of the report; with `steps` those of --show, too."""
     from .reports import aligned, ended, method_and_reason, proof, shape_text, times
 
     size = int(result.mask.sum())
@@ -298,12 +274,9 @@ def _lines(result: Segmentation, verified: bool, written: str) -> list[str]:
         ("verified", proof(verified, status == "optimal")),
         ("wrote", written),
     ]
-    return aligned(rows)
-
-
-def _details(result: Segmentation, seconds: dict[str, float]) -> list[str]:
-    """Return the lines of --show."""
-    from .reports import aligned, times
-
-    cuts = [f"{len(result.energies)} cuts"] if hasattr(result, "energies") else []
-    return aligned([("network", ", ".join([repr(result.cut.network), *cuts])), ("steps", times(seconds))])
+    lines = aligned(rows)
+    if steps is not None:
+        cuts = [f"{len(result.energies)} cuts"] if hasattr(result, "energies") else []
+        network = ", ".join([repr(result.cut.network), *cuts])
+        lines += aligned([("network", network), ("steps", times(steps.seconds))])
+    return lines

@@ -132,11 +132,6 @@ def _markers(file: str) -> Array:
         from ..vision import read_image
 
         return read_image(file)
-    import numpy as np
+    from ..io.numpy_arrays import load_array
 
-    from ..errors import ParseError
-
-    try:
-        return np.asarray(np.load(file, allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
-        raise ParseError(file, None, "cannot be read as an array of numbers") from error
+    return load_array(file, "markers")

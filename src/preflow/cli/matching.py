@@ -131,7 +131,7 @@ def match(
             blocks = decompose(result)
     elif permutation is not None or spy is not None:
         raise InvalidInputError("a block triangular form needs a maximum matching: give it more time")
-    task.write(_write_pairs, result, first, task.to_table)
+    task.write(_write_pairs, result, result.row_match, first, task.to_table)
     if blocks is not None and permutation is not None:
         _write_permutation(permutation, blocks, first)
     if blocks is not None and spy is not None:
@@ -177,6 +177,8 @@ def _report(task: FileProblem, result: MatchingResult, blocks: DulmageMendelsohn
 
 def _match_general(task: FileProblem, *, weighted: bool) -> None:
     """Match the vertices of an undirected graph: the command with --general."""
+    import numpy as np
+
     from ..general_matching.api import matching
     from ..io.tables import read_undirected_table
     from ..io.undirected import read_undirected_graph
@@ -190,7 +192,8 @@ def _match_general(task: FileProblem, *, weighted: bool) -> None:
     else:
         graph, first = task.read(read_undirected_graph, task.file, weights=weighted)
     result: GeneralMatchingResult = task.solve(matching, graph)
-    task.write(_write_pairs_of_vertices, result, first, task.to_table)
+    lower = np.where(result.mate > np.arange(len(result.mate)), result.mate, -1)
+    task.write(_write_pairs, result, lower, first, task.to_table)
     name, has_weight = Path(task.file).name, result.graph.weight is not None
     size = f"{counted(graph.num_vertices, 'vertices')}, {counted(graph.num_edges, 'edges')}"
     rows = [("graph", f"{name}: {size}"), ("matched", counted(result.cardinality, "pairs"))]
@@ -216,27 +219,16 @@ def _match_general(task: FileProblem, *, weighted: bool) -> None:
     )
 
 
-def _write_pairs(file: str, result: MatchingResult, first: int, to_table: bool) -> None:
-    import numpy as np
-
-    rows = np.flatnonzero(result.row_match >= 0)
-    _write(file, result, rows, result.row_match[rows], first, to_table)
-
-
-def _write_pairs_of_vertices(file: str, result: GeneralMatchingResult, first: int, to_table: bool) -> None:
-    import numpy as np
-
-    lower = np.flatnonzero(result.mate > np.arange(len(result.mate)))
-    _write(file, result, lower, result.mate[lower], first, to_table)
-
-
-def _write(file: str, result: Any, left: Any, right: Any, first: int, to_table: bool) -> None:
+def _write_pairs(file: str, result: Any, partner: Any, first: int, to_table: bool) -> None:
     """Write the pairs of a result as a table, or as lines of two numbers from `first`."""
+    import numpy as np
+
     if to_table:
         write_pair_table(file, result.to_columns(), first)
         return
-    pairs = zip((left + first).tolist(), (right + first).tolist(), strict=True)
-    write_lines(file, (f"{one} {other}" for one, other in pairs))
+    one = np.flatnonzero(partner >= 0)
+    pairs = zip((one + first).tolist(), (partner[one] + first).tolist(), strict=True)
+    write_lines(file, (f"{left} {right}" for left, right in pairs))
 
 
 def _write_permutation(file: str, blocks: DulmageMendelsohn, first: int) -> None:

@@ -105,14 +105,9 @@ def _read_masses(file: str, names: Array) -> Array:
         if amounts:
             raise ParseError(file, None, f"{next(iter(amounts))!r} has a mass, and the costs do not have it")
         return exact_array(by_name, "masses") if by_name else np.zeros(0, dtype=np.int64)
-    from ..io.files import parsing, read_bytes
-    from ..io.numpy_arrays import NUMPY_MAGIC, announced_array_bytes, read_array
+    from ..io.numpy_arrays import load_array
 
-    with parsing(file, "NumPy array"):
-        data = read_bytes(file, announced_array_bytes)
-        if not data.startswith(NUMPY_MAGIC):
-            raise ParseError(file, None, "masses are a NumPy array, as numpy.save writes it")
-        masses = read_array(file, data)
+    masses = load_array(file, "masses")
     if masses.ndim != 1:
         raise ParseError(file, None, f"masses are one for each row or column, got shape {masses.shape}")
     return masses

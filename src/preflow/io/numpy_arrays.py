@@ -19,7 +19,7 @@ from numpy.lib import format as numpy_format
 from ..arrays import Array, DType
 from ..errors import ParseError
 from ..graph.network import INT64_MAX
-from .files import parsing
+from .files import parsing, read_bytes
 
 NUMPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
 
@@ -43,6 +43,18 @@ def announced_array_bytes(head: bytes) -> int | None:
     except (ValueError, EOFError, RecursionError, MemoryError, *BAD_HEADER):
         return None
     return stream.tell() + math.prod(shape) * dtype.itemsize
+
+
+def load_array(path: str | Path, what: str) -> Array:
+    """Return the array of an .npy file, plain or gzip; `what` says what it has, for messages.
+
+    ParseError: the file cannot be read, or is none.
+    """
+    with parsing(path, "NumPy array"):
+        data = read_bytes(path, announced_array_bytes)
+        if not data.startswith(NUMPY_MAGIC):
+            raise ParseError(path, None, f"{what} are a NumPy array, as numpy.save writes it")
+        return read_array(path, data)
 
 
 def read_array(path: str | Path, data: bytes, name: str = "") -> Array:

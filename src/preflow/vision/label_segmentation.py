@@ -27,7 +27,7 @@ from ..drawing.images import draw_regions, plane_of
 from ..errors import InvalidInputError, VerificationError
 from ..graph.contrast import contrast_capacity
 from ..graph.grid_input import looks_like_channels
-from ..graph.neighbourhood import half_neighbourhood, pair_boxes
+from ..graph.neighbourhood import both_ways, half_neighbourhood, pair_boxes
 from ..graph.placement import host_array
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter
@@ -287,22 +287,15 @@ def _reached(
     """Return the pixels that a path of neighbours that take part joins to a seed."""
     if taken.all():
         return taken
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    from scipy.ndimage import label
 
-    pixel = np.arange(taken.size).reshape(taken.shape)
-    ends = []
-    for offset in half:
-        here, there = pair_boxes(taken.shape, offset)
-        both = taken[here] & taken[there]
-        ends.append(np.stack([pixel[here][both], pixel[there][both]]))
-    tail, head = np.concatenate(ends, axis=1)
-    joined = coo_array((np.ones(len(tail), np.bool_), (tail, head)), shape=(taken.size, taken.size))
-    number, part = connected_components(joined, directed=False)
-    has_seed = np.zeros(number, np.bool_)
+    near = np.zeros((3,) * taken.ndim, np.bool_)
+    near[tuple(1 + both_ways(half).T)] = True
+    part, number = label(taken, near)
+    has_seed = np.zeros(number + 1, np.bool_)
     for where in placed:
-        has_seed[part[where.ravel()]] = True
-    reached: NDArray[np.bool_] = has_seed[part].reshape(taken.shape)
+        has_seed[part[where]] = True
+    reached: NDArray[np.bool_] = has_seed[part]
     return reached
 
 

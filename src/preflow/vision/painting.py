@@ -281,15 +281,7 @@ class Painting:
 
     def slice_index(self, axis: int, index: int) -> tuple[slice | int, ...]:
         """Return the index of a slice of a volume, or of an image if `axis` and `index` are 0."""
-        axis = check_integer("axis", axis, minimum=0)
-        index = check_integer("index", index, minimum=0)
-        if len(self.shape) == 2:
-            if (axis, index) != (0, 0):
-                raise InvalidInputError("an image has no slices: axis and index must be 0")
-            return (slice(None), slice(None))
-        if axis > 2 or index >= self.shape[axis]:
-            raise InvalidInputError(f"there is no slice {index} along axis {axis} of shape {self.shape}")
-        return tuple(index if number == axis else slice(None) for number in range(3))
+        return slice_index(self.shape, axis, index)
 
     def paint(self, mask: ArrayLike, label: int) -> None:
         """Give all pixels of a mask a label: 1 object, 2 background, 0 unknown.
@@ -680,6 +672,19 @@ def _shape_of_pixels(image: Array, spacing: Spacing) -> tuple[int, ...]:
     if len(shape) not in (2, 3) or 0 in shape:
         raise InvalidInputError(f"image has shape {image.shape}, which is no image and no volume")
     return shape
+
+
+def slice_index(shape: tuple[int, ...], axis: int, index: int) -> tuple[slice | int, ...]:
+    """Return the index of a slice of a volume, or of an image if `axis` and `index` are 0."""
+    axis = check_integer("axis", axis, minimum=0)
+    index = check_integer("index", index, minimum=0)
+    if len(shape) == 2:
+        if (axis, index) != (0, 0):
+            raise InvalidInputError("an image has no slices: axis and index must be 0")
+        return (slice(None), slice(None))
+    if axis > 2 or index >= shape[axis]:
+        raise InvalidInputError(f"there is no slice {index} along axis {axis} of shape {shape}")
+    return tuple(index if number == axis else slice(None) for number in range(3))
 
 
 def _largest(free: Array | None) -> int:

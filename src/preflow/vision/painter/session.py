@@ -17,9 +17,10 @@ from __future__ import annotations
 import gzip
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +31,7 @@ from ...errors import InvalidInputError, PreflowError
 from ...graph.contrast import finite_array
 from ...io.files import GZIP_LEVEL
 from ...solving.run import Control
-from ..painting import BACKGROUND, OBJECT, Painting, Snapshot, Solved
+from ..painting import BACKGROUND, OBJECT, Painting, Snapshot, Solved, slice_index
 from ..pictures import cutout, png, stretched
 from ..seeds import Point, bounding_box
 from ..volumes import Volume, labels_as_bytes
@@ -251,16 +252,9 @@ class Session:
     @staticmethod
     def _slice(view: View, request: Message) -> tuple[slice | int, ...]:
         """Return the index of the slice that a request names; of another picture's, the first slice."""
-        axis, index = request.get("axis", 0), request.get("index", 0)
         if view.labels.ndim == 2:
             return (slice(None), slice(None))
-        if (
-            not isinstance(axis, int)
-            or not isinstance(index, int)
-            or not (0 <= axis < 3 and 0 <= index < view.labels.shape[axis])
-        ):
-            raise InvalidInputError(f"there is no slice {index} along axis {axis} of {view.labels.shape}")
-        return tuple(index if number == axis else slice(None) for number in range(3))
+        return slice_index(view.labels.shape, _integer(request, "axis", 0), _integer(request, "index", 0))
 
     def act(self, request: Message) -> None:
         """Do what a page asks for, if that changes something."""
@@ -278,7 +272,7 @@ class Session:
             if action == "stroke":
                 points = _points(request, 2)
                 axis, index = _integer(request, "axis", 0), _integer(request, "index", 0)
-                label, brush = _integer(request, "label"), _number(request, "brush")
+                label, brush = _integer(request, "label"), as_float("brush", request.get("brush"))
                 if len(painting.shape) == 2:
                     painting.stroke(points, label, brush=brush)
                 else:
@@ -286,8 +280,7 @@ class Session:
             elif action == "box":
                 self._set_box(request)
             elif action == "smoothness":
-                smoothness = _number(request, "value")
-                smoothness = check_number("smoothness", smoothness)
+                smoothness = check_number("smoothness", as_float("value", request.get("value")))
                 if smoothness > MOST_SMOOTHNESS:
                     raise InvalidInputError(f"smoothness must be at most {MOST_SMOOTHNESS:g}")
                 painting.smoothness = smoothness
@@ -311,7 +304,6 @@ class Session:
         first, second = _points(request, 2, least=2)[:2]
         if len(self.painting.shape) == 3:
             axis = _integer(request, "axis", 0)
-            axis = check_integer("axis", axis, minimum=0)
             if axis > 2:
                 raise InvalidInputError(f"axis must be at most 2, got {axis}")
             last = self.painting.shape[axis] - 1
@@ -350,8 +342,22 @@ class Session:
         if self._solving is not None:
             self._solving.unwanted.set()
 
-    def _urgent(self) -> _Urgent:
-        return _Urgent(self)
+    @contextmanager
+    def _urgent(self) -> Iterator[None]:
+        """Hold the lock, soon: a preview that runs is stopped."""
+        with self._counter_lock:
+            self._waiting += 1
+        try:
+            self._control.stop[0] = 1
+            self._lock.acquire()
+        finally:  # also after Ctrl-C in a notebook: previews wait until nobody waits
+            with self._counter_lock:
+                self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._lock.notify_all()
+            self._lock.release()
 
     def _download(self, what: str) -> tuple[Message, bytes]:
         view = self._view
@@ -488,28 +494,6 @@ class _Solve(NamedTuple):
     unwanted: threading.Event
 
 
-class _Urgent:
-    """The lock of a session, soon: a preview that runs is stopped."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def __enter__(self) -> None:
-        session = self._session
-        with session._counter_lock:
-            session._waiting += 1
-        try:
-            session._control.stop[0] = 1
-            session._lock.acquire()
-        finally:  # also after Ctrl-C in a notebook: previews wait until nobody waits
-            with session._counter_lock:
-                session._waiting -= 1
-
-    def __exit__(self, *error: object) -> None:
-        self._session._lock.notify_all()
-        self._session._lock.release()
-
-
 def _as_bytes(image: Array, ndim: int) -> NDArray[np.uint8]:
     """Return an image of `ndim` dimensions as grey or RGB bytes; two channels become red and green."""
     pixels = image if image.dtype == np.uint8 else stretched(finite_array("image", image))
@@ -545,14 +529,8 @@ def _text(request: Message, name: str) -> str:
 
 
 def _integer(request: Message, name: str, default: int | None = None) -> int:
-    value = request.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInputError(f"{name} must be an integer, got {value!r}")
-    return value
-
-
-def _number(request: Message, name: str) -> float:
-    return as_float(name, request.get(name))
+    given: Any = request.get(name, default)
+    return check_integer(name, given, minimum=0)
 
 
 def _points(request: Message, ndim: int, least: int = 1) -> list[Point]:
