@@ -134,9 +134,8 @@ class BinaryEnergy(ReadOnlyArrays):
             size = sum(float(np.abs(table, dtype=np.float64).sum()) for table in tables)
             if size >= LARGEST_SUM:
                 raise CapacityOverflowError(f"the costs sum to {size:.3g}: beyond 2**60 int64 would overflow")
-        for name, values in own.items():
-            values.flags.writeable = False
-            object.__setattr__(self, name, values)
+        self.__dict__.update(own)
+        self.__post_init__()
 
     @property
     def num_variables(self) -> int:
@@ -458,7 +457,6 @@ def minimum(
         found = _proved(energy, terms, cut, labels)
         if found.status != "approximate":
             break
-    labels.flags.writeable = False
     return EnergyMinimum(found.status, found.lower, found.upper, cut.stats, labels, energy, cut, found.gap)
 
 

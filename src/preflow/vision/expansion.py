@@ -699,10 +699,8 @@ def search_moves(
     seconds["arrays"] -= seconds["cuts"]
     if not math.isfinite(search.energy):
         raise CapacityOverflowError("the lowest energy found is past float64")
-    final = search.state.labels
-    final.flags.writeable = False
     return Labelling(
-        final,
+        search.state.labels,
         search.energy,
         tuple(search.history),
         cuts.solved,

@@ -28,6 +28,7 @@ from ..graph.placement import host_array
 from ..graph.scaling import accepted_gap
 from ..method_names import DeviceName, FlowMethodName
 from ..solving.drawn import DrawnResult
+from ..solving.read_only import ReadOnlyArrays
 from ..solving.run import Deadline
 from .energy import BinaryEnergy, checked_costs, minimum
 from .expansion import MOST_SWEEPS, check_search, checked_labels, sweep_over
@@ -44,7 +45,7 @@ EXPONENT_OF_SUMS = 200
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class GraphLabelEnergy:
+class GraphLabelEnergy(ReadOnlyArrays):
     """An energy over labellings of the vertices of a graph.
 
     A labelling f has the energy: the sum over vertices v of ``data[f[v], v]``, plus the sum over edges e from
@@ -132,9 +133,8 @@ class GraphLabelEnergy:
             "distance": far.astype(dtype),
             "weights": factors.astype(dtype),
         }
-        for name, values in own.items():
-            values.flags.writeable = False
-            object.__setattr__(self, name, values)
+        self.__dict__.update(own)
+        self.__post_init__()
 
     @property
     def num_labels(self) -> int:
@@ -388,6 +388,5 @@ def label_graph(
     sweeps, settled = sweep_over(range(energy.num_labels), history, expand, max_sweeps, deadline)
     if not math.isfinite(history[-1]):
         raise CapacityOverflowError("the lowest energy found is past float64")
-    labels.flags.writeable = False
     seconds = time.perf_counter() - begin
     return GraphLabelling(labels, history[-1], tuple(history), moves, sweeps, settled, seconds, energy)

@@ -254,8 +254,7 @@ def segment_labels(
     found = names[labelling.labels]
     found[~taken] = np.minimum(seeds[~taken], 0)
     kept = np.where(taken, seeds, np.minimum(seeds, 0))
-    for array in (found, kept, names):
-        array.flags.writeable = False
+    found.flags.writeable = False
     restore = like_seeds(seeds.ndim, image, markers=markers, mask=mask)
     return LabelSegmentation(labelled(found, restore), kept, names, labelling, taken)
 

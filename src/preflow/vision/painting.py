@@ -26,6 +26,7 @@ from ..gridcut.api import grid_cut
 from ..gridcut.warm import WarmGrid
 from ..method_names import DeviceName
 from ..progress import ProgressReport
+from ..solving.read_only import read_only_view
 from ..solving.run import Control
 from ..stats import SolveStats
 from .colour_models import Palette
@@ -213,9 +214,7 @@ class Painting:
     @property
     def labels(self) -> NDArray[np.uint8]:
         """The seeds: 1 object, 2 background, 0 unknown; a read-only view."""
-        view = self._labels.view()
-        view.flags.writeable = False
-        return view
+        return read_only_view(self._labels)
 
     @property
     def box_mask(self) -> NDArray[np.bool_] | None:

@@ -138,8 +138,6 @@ def unwrap_phase(
     result = min_cost_flow(network, method=method, device=device, threads=threads, time_limit=time_limit)
     _ = result.cost
     unwrapped, added = _unwrapped(angles, result)
-    for array in (unwrapped, added):
-        array.flags.writeable = False
     return UnwrappedPhase(unwrapped, added, result, angles)
 
 

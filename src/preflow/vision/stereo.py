@@ -234,8 +234,6 @@ def match_stereo(
             "max_disparity is too small",
             stacklevel=2,
         )
-    for array in (disparity, occluded):
-        array.flags.writeable = False
     return Stereo(disparity, occluded, of_left, of_right, seconds, int(min_disparity))
 
 

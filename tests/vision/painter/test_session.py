@@ -255,7 +255,7 @@ def test_bad_requests_change_nothing(request_: Any, message: str) -> None:
 def test_bad_slices() -> None:
     with Session(Painting(picture((4, 5, 6)))) as session:
         for where in ({"axis": 3}, {"index": 4}, {"index": -1}, {"axis": 1, "index": "x"}, {"axis": [0]}):
-            with pytest.raises(InvalidInputError, match="no slice|must be"):
+            with pytest.raises(InvalidInputError, match=r"no slice|must be"):
                 session.answer(where)
         with pytest.raises(InvalidInputError):
             session.answer({"do": "box", "axis": 5, "points": [[0, 0], [3, 3]]})

@@ -261,9 +261,6 @@ def find_optical_flow(
     with timed(seconds, "refine"):
         flow = refined(reference, moving, displacement)
     displacement = np.ascontiguousarray(displacement)
-    for array in (flow, displacement, candidates):
-        if array is not None:
-            array.flags.writeable = False
     return OpticalFlow(
         flow, displacement, method, labelling, candidates, assignments, seconds, reference, moving
     )
