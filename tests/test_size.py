@@ -24,18 +24,18 @@ LINES = {
     "assignment": 10424,  # overloads are imported from a module of their own
     "bipartite": 5041,  # pieces of several solvers are beside them
     "certify": 4843,  # what a cut allows counts here, no longer in reductions and mincost
-    "cli": 4092,
+    "cli": 4031,
     "connectivity": 1990,
     "cuda": 2191,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7499,  # arguments by name
     "drawing": 835,
     "forests": 1158,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4945,  # the same
-    "generators": 3294,
+    "generators": 3273,
     "graph": 10836,  # results become tables, terminals and changes are read here
     "gridcut": 7580,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
-    "integrations": 2446,
-    "io": 3046,  # binary files are told from text, with what reads them
+    "integrations": 2432,
+    "io": 3009,  # binary files are told from text, with what reads them
     "kernels": 3123,  # the heap of three problems
     "maxflow": 10975,  # methods of batches import NoOptions
     "mincost": 5213,  # the same; cycles past float64; arrays of a residual network have types
@@ -46,7 +46,7 @@ LINES = {
     "solving": 1967,  # arrays of results become read-only here, no longer in each result
     "steps": 2261,  # arguments of kernels by name
     "transportation": 4861,  # its record
-    "vision": 9394,  # parameters that are options of a command are described one by one
+    "vision": 9356,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.
 KINDS = 486  # grids with more than 127 pairs of neighbours name parents by 16 bits
