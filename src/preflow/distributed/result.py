@@ -216,6 +216,9 @@ class RegionCutResult(RegionResult):
     shape: tuple[int, ...]
     _boxes: Sequence[Box]
 
+    def __post_init__(self) -> None:
+        """Leave the labels as they are: they may be the caller's array, and there is no other one."""
+
     def _prove(self) -> None:
         if tuple(self.labels.shape) != self.shape:
             raise VerificationError(f"the labels have shape {self.labels.shape}, not {self.shape}")
