@@ -27,17 +27,17 @@ LINES = {
     "cli": 4031,
     "connectivity": 1990,
     "cuda": 2191,  # loops of kernels and sums over warps, which solvers have no more
-    "distributed": 7499,  # arguments by name
+    "distributed": 7500,  # arguments by name
     "drawing": 835,
     "forests": 1158,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4945,  # the same
     "generators": 3273,
-    "graph": 10836,  # results become tables, terminals and changes are read here
+    "graph": 10845,  # results become tables, terminals and changes are read here
     "gridcut": 7580,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
     "kernels": 3123,  # the heap of three problems
-    "maxflow": 10975,  # methods of batches import NoOptions
+    "maxflow": 10946,  # methods of batches import NoOptions
     "mincost": 5213,  # the same; cycles past float64; arrays of a residual network have types
     "network": 312,
     "papers": 7017,  # pieces of several solvers are beside them

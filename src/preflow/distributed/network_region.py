@@ -20,6 +20,8 @@ from ..forests.incremental_search import Forests, make_forests, search_all
 from ..forests.repair import for_next_search, repair
 from ..graph.network import exact_sum
 from ..graph.residual import ResidualArrays
+from ..kernels.bfs import distances_to_sink
+from ..kernels.constants import ZERO
 from ..solving.run import Control
 from .exchange import INFINITE, Amounts, Border, CutShare, Discharged, Labels, Proof, State, search_by_label
 
@@ -243,15 +245,11 @@ class NetworkRegion:
 
     def _search_backwards(self) -> NDArray[np.bool_]:
         """Return which vertices reach demand, without forests: a stopped solve has none."""
-        net = self._net
-        tail = np.repeat(np.arange(len(net.excess)), net.first_out[1:] - net.first_out[:-1])
-        reaches = net.sink_residual > 0
-        open_ = net.residual > 0
-        while True:
-            more = tail[open_ & reaches[net.head] & ~reaches[tail]]
-            if not len(more):
-                return reaches[: self._size]
-            reaches[more] = True
+        net, n = self._net, len(self._net.excess)
+        height = np.full(n, n + 1, dtype=net.head.dtype)
+        distances_to_sink(net, height, np.empty_like(height), ZERO, ZERO, ZERO, False)
+        reaches: NDArray[np.bool_] = height[: self._size] <= n
+        return reaches
 
     def border_sides(self) -> NDArray[np.bool_]:
         """Return for each border arc whether its own end is on the sink's side."""

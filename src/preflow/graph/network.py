@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Hashable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Rational
@@ -458,6 +459,14 @@ class MaxFlowProblem:
             f"MaxFlowProblem({title}{self.network.num_vertices:,} vertices, {self.network.num_arcs:,} arcs, "
             f"source {self.source}, sink {self.sink})"
         )
+
+
+def with_capacities(network: FlowNetwork, capacity: Array, reverse: Array) -> FlowNetwork:
+    """Return a network with other capacities, which are not checked; `reverse` may be empty."""
+    changed = copy(network)
+    object.__setattr__(changed, "capacity", capacity)
+    object.__setattr__(changed, "reverse_capacity", reverse if len(reverse) else None)
+    return changed
 
 
 def flow_bound(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]) -> float:

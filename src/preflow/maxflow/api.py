@@ -319,15 +319,15 @@ class FlowCall(Call[FlowNetwork]):
         return cls.of(read_flow_problem(network, source, sink), request)
 
     @classmethod
-    def of(cls, problem: FlowProblem, request: Request) -> FlowCall:
-        """Choose the method."""
+    def of(cls, problem: FlowProblem, request: Request, made: Callable[[], Plan] | None = None) -> FlowCall:
+        """Choose the method, by a plan that was made for the problem if there is one."""
         flow_network = problem.network
 
         def plan() -> Plan:
             gpu = gpu_worth_using(flow_network, policy.worth_a_gpu, request.may_look_for_gpu)
             return policy.choose(flow_network, request.device, request.most_threads, gpu)
 
-        method, chosen = request.choose(plan)
+        method, chosen = request.choose(made or plan)
         device = gpu_of_method(flow_network, method)
         threads = thread_count(method, chosen.threads, flow_network.num_vertices)
         build_threads = request.most_threads if request.method == "auto" else threads

@@ -65,7 +65,6 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left, bisect_right
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -83,17 +82,23 @@ from ..certify.parametric import LinearNetwork, PieceFlows, check_piece_fields, 
 from ..drawing.curves import draw_pieces
 from ..errors import CapacityOverflowError, InvalidInputError, SolverError, VerificationError
 from ..graph.convert import as_flow_problem
-from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum, read_signed, vertex_mask
+from ..graph.network import (
+    EXACT_FLOAT,
+    INT64_MAX,
+    FlowNetwork,
+    exact_sum,
+    read_signed,
+    vertex_mask,
+    with_capacities,
+)
 from ..graph.residual import ResidualArrays, build_residual
 from ..graph.solved_capacities import are_whole, check_bounded
-from ..kernels.csr_build import terminal_capacities
 from ..kernels.kernel import kernel
 from ..method_names import FlowMethodName
 from ..solving.call import Request
-from ..solving.dispatch import thread_count, usable_cpus
 from ..solving.drawn import DrawnResult
+from ..steps.step import FlowProblem
 from .api import FlowCall
-from .policy import choose
 from .problem import METHODS
 
 if TYPE_CHECKING:
@@ -444,23 +449,47 @@ def _linear_network(
     n = int(np.count_nonzero(inner))
     number = np.cumsum(inner) - 1
     number[sources], number[sinks] = n, n + 1
-    tail, head = number[network.tail], number[network.head]
-    tails, heads, capacities, slopes = tail, head, data.capacity, data.slope
-    if len(data.reverse):
-        tails, heads = np.concatenate([tail, head]), np.concatenate([head, tail])
-        capacities = np.concatenate([data.capacity, data.reverse])
-        slopes = np.concatenate([data.slope, 0 * data.reverse])
-    parts = np.zeros((4, n), dtype=capacities.dtype)
-    out, into = (tails == n) & (heads < n), (tails < n) & (heads == n + 1)
-    np.add.at(parts[0], heads[out], capacities[out])
-    np.add.at(parts[1], heads[out], slopes[out])
-    np.add.at(parts[2], tails[into], capacities[into])
-    np.subtract.at(parts[3], tails[into], slopes[into])
+    arcs = _numbered(network, data, number)
+    tails, heads, capacities, _ = arcs
     between = (tails < n) & (heads < n) & (tails != heads)
     key, place = np.unique(tails[between] * n + heads[between], return_inverse=True)
     merged = np.zeros(len(key), dtype=capacities.dtype)
     np.add.at(merged, place, capacities[between])
-    return LinearNetwork(key // max(n, 1), key % max(n, 1), merged, *parts)
+    return LinearNetwork(key // max(n, 1), key % max(n, 1), merged, *_at_terminals(arcs, n))
+
+
+class _Numbered(NamedTuple):
+    """The arcs of both directions, with n for a source and n + 1 for a sink."""
+
+    tail: NDArray[np.int64]
+    head: NDArray[np.int64]
+    capacity: Array
+    slope: Array
+
+
+def _numbered(network: FlowNetwork, data: _Data, number: NDArray[np.int64]) -> _Numbered:
+    """Return the arcs with other numbers of their ends."""
+    tail, head = number[network.tail], number[network.head]
+    if not len(data.reverse):
+        return _Numbered(tail, head, data.capacity, data.slope)
+    return _Numbered(
+        np.concatenate([tail, head]),
+        np.concatenate([head, tail]),
+        np.concatenate([data.capacity, data.reverse]),
+        np.concatenate([data.slope, 0 * data.reverse]),
+    )
+
+
+def _at_terminals(arcs: _Numbered, n: int) -> Array:
+    """Return capacities and slopes from the source to each vertex, and to the sink: four rows."""
+    tail, head, capacity, slope = arcs
+    parts = np.zeros((4, n), dtype=capacity.dtype)
+    out, into = (tail == n) & (head < n), (tail < n) & (head == n + 1)
+    np.add.at(parts[0], head[out], capacity[out])
+    np.add.at(parts[1], head[out], slope[out])
+    np.add.at(parts[2], tail[into], capacity[into])
+    np.subtract.at(parts[3], tail[into], slope[into])
+    return parts
 
 
 class _Lines(NamedTuple):
@@ -612,7 +641,7 @@ def parametric_max_flow(
         check_bounded(given, endless, sources, sinks)
     start, end = _range(finite, low, high)
     request = Request(METHODS, method, "cpu", threads)
-    call = _call(given, sources, sinks, request)
+    call = FlowCall.of(FlowProblem(given, sources, sinks, {}), request)
     return call.run(lambda: _found(call, slopes, finite, start, end), request)
 
 
@@ -720,23 +749,6 @@ def _fraction(value: float | Fraction, name: str) -> Fraction:
     return Fraction(number)
 
 
-def _call(
-    network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64], request: Request
-) -> FlowCall:
-    method, chosen = request.choose(lambda: choose(network, "cpu", request.most_threads, None))
-    threads = thread_count(method, chosen.threads, network.num_vertices)
-    return FlowCall(
-        instance=network,
-        sources=sources,
-        sinks=sinks,
-        method=method,
-        plan=chosen,
-        threads=threads,
-        build_threads=min(threads, usable_cpus()),
-        device=None,
-    )
-
-
 class _Search:
     """The search for all cuts.
 
@@ -745,24 +757,12 @@ class _Search:
 
     def __init__(self, call: FlowCall, data: _Data, low: Fraction, high: Fraction) -> None:
         self.call, self.low, self.high = call, low, high
-        network = copy(call.instance)
-        for name, values in (("capacity", data.capacity), ("reverse_capacity", data.reverse)):
-            view: Array | None = values.view() if name == "capacity" or len(values) else None
-            if view is not None:
-                view.flags.writeable = False
-            object.__setattr__(network, name, view)
+        network = with_capacities(call.instance, data.capacity, data.reverse)
         built = build_residual(network, call.sources, call.sinks, threads=call.build_threads)
         arrays, n = built.arrays, built.num_vertices
         capacity: NDArray[np.int64] = arrays.residual.astype(np.int64)
         self.net = arrays._replace(residual=capacity.copy())
-        parts = np.zeros((4, n), dtype=np.int64)
-        arcs = built.input_arcs(network)
-        terminal_capacities(arcs, 0, len(arcs.tail), True, parts[0], parts[2], np.int64(INT64_MAX))
-        inner = built.inner.astype(np.int64)
-        tail, head = inner[network.tail], inner[network.head]
-        out, into = (tail == n) & (head < n), (tail < n) & (head == n + 1)
-        np.add.at(parts[1], head[out], data.slope[out])
-        np.subtract.at(parts[3], tail[into], data.slope[into])
+        parts = _at_terminals(_numbered(network, data, built.inner.astype(np.int64)), n)
         self.pieces = Pieces(np.zeros(n, dtype=np.int64), capacity, *parts)
         self.values = Values(np.ones(1, dtype=bool), np.zeros(1, np.int64), np.ones(1, np.int64))
 
@@ -964,11 +964,8 @@ class _ExactSearch(_Search):
 
     def __init__(self, call: FlowCall, data: _Data, low: Fraction, high: Fraction) -> None:
         self.call, self.low, self.high = call, low, high
-        network = copy(call.instance)
-        nothing = np.zeros(network.num_arcs, dtype=np.int64)
-        nothing.flags.writeable = False
-        object.__setattr__(network, "capacity", nothing)
-        object.__setattr__(network, "reverse_capacity", None)
+        nothing = np.zeros(call.instance.num_arcs, dtype=np.int64)
+        network = with_capacities(call.instance, nothing, nothing[:0])
         built = build_residual(network, call.sources, call.sinks, threads=call.build_threads)
         arrays, n = built.arrays, built.num_vertices
         self.net = arrays._replace(residual=arrays.residual.astype(np.int64))

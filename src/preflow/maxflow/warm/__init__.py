@@ -65,13 +65,13 @@ from ...arrays import Array, Index, Indices, Int64, Integers, NetworkInput, Vert
 from ...errors import InvalidInputError
 from ...graph.changing import Changing, read_changes
 from ...graph.convert import as_flow_problem
-from ...graph.edge_tables import labels_of
 from ...graph.network import (
     FlowNetwork,
     as_array,
     common_dtype,
     exact_sum,
     read_capacities,
+    with_capacities,
 )
 from ...graph.residual import ResidualArrays, ResidualNetwork, build_residual
 from ...graph.scaling import proved_gap
@@ -82,7 +82,6 @@ from ...kernels.kernel import kernel
 from ...method_names import FlowMethodName
 from ...progress import Reporter
 from ...solving.call import Request
-from ...solving.dispatch import thread_count, usable_cpus
 from ...solving.method import Method
 from ...solving.plan import Plan
 from ...solving.run import Deadline
@@ -90,7 +89,7 @@ from ...solving.timing import timed
 from ...stats import SolveStats, added_up
 from ...steps.second_stage import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
 from ...steps.step import FlowProblem, KnownFlow
-from ..api import FlowCall, cut_contracted, max_flow
+from ..api import FlowCall, cut_contracted, smallest_cut
 from ..policy import choose
 from ..problem import METHODS
 from ..result import MaxFlowResult, best_cut
@@ -406,11 +405,8 @@ class _Kept:
         self, call: FlowCall, network: FlowNetwork, whole: _Whole, flow: Array | None, record: _Record
     ) -> None:
         self.capacity, self.reverse, self.infinite, self.total = whole
-        solved = copy(network)
-        object.__setattr__(solved, "capacity", self.capacity)
-        object.__setattr__(solved, "reverse_capacity", self.reverse if len(self.reverse) else None)
         built = build_residual(
-            solved,
+            with_capacities(network, self.capacity, self.reverse),
             call.sources,
             call.sinks,
             threads=call.build_threads,
@@ -842,19 +838,8 @@ class MaxFlow(Changing[MaxFlowResult]):
 
     def _from_scratch(self, request: Request) -> MaxFlowResult:
         self._kept = self._flow = None
-        source, sink = (labels_of(self._given.labels, ends).tolist() for ends in (self.sources, self.sinks))
-        result = max_flow(
-            self.network,
-            source,
-            sink,
-            method=request.method,
-            device="cpu",
-            threads=request.threads,
-            time_limit=request.time_limit,
-            progress=request.progress,
-            options=request.options,
-        )
-        return self._keep(result)
+        problem = FlowProblem(self.network, self.sources, self.sinks, {})
+        return self._keep(smallest_cut(MaxFlowResult, problem, request, clear=True))
 
     def _prepare(self, request: Request, emptied: bool) -> FlowCall:
         network = self.network
@@ -866,19 +851,8 @@ class MaxFlow(Changing[MaxFlowResult]):
                 choices[most] = choose(network, "cpu", most)
             return choices[most]._replace(because=EMPTIED) if emptied else choices[most]
 
-        method, chosen = request.choose(plan)
-        threads = thread_count(method, chosen.threads, network.num_vertices)
-        build_threads = request.most_threads if request.method == "auto" else threads
-        return FlowCall(
-            instance=network,
-            sources=self.sources.copy(),
-            sinks=self.sinks.copy(),
-            method=method,
-            plan=chosen,
-            threads=threads,
-            build_threads=min(build_threads, usable_cpus()),
-            device=None,
-        )
+        problem = FlowProblem(network, self.sources.copy(), self.sinks.copy(), {})
+        return FlowCall.of(problem, request, plan)
 
     def _solve(
         self, call: FlowCall, request: Request, kept: _Kept | None, whole: _Whole | None, emptied: bool
