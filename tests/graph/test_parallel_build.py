@@ -18,12 +18,12 @@ from preflow.generators import FAMILIES
 from preflow.graph import residual
 from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels import atomics
+from preflow.kernels.atomics import PADDING
 from preflow.kernels.csr_build import InputArcs, Pairs, fill_residual, terminal_capacities
 from preflow.maxflow import api
 from preflow.parallel import csr_build, sort
 from preflow.parallel.barrier import wait
 from preflow.parallel.pieces import run_pieces
-from preflow.parallel.scan import make_sums
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -365,7 +365,7 @@ def explore_pairs(ends: list[tuple[int, int]]) -> Outcome:
             return [np.zeros(size, dtype) for size in sizes]
 
         shared = Build(
-            csr_build.Builders(impatient_barrier(2), make_sums(2)),
+            csr_build.Builders(impatient_barrier(2), np.zeros(2 * int(PADDING), dtype=np.uint64)),
             *sortings,
             tables,
             arcs,
@@ -437,13 +437,11 @@ CASES: Cases = {
     "capacities by blocks": lambda: explore_sums([(0, 1), (2, 0), (0, 3), (0, 1), (1, 0)] * 4, True),
 }
 
-WAIT = "    wait(builders.barrier, num_threads)\n    exclusive_scan"
-
 MUTANTS: Mutants = {
-    "no barrier before the scan": (
+    "no barrier before the sum": (
         "pairs",
-        mutate(csr_build.merge_groups_together, "no-barrier-before-the-scan", ""),
-        "data race on merging.pair_first",
+        mutate(csr_build.merge_groups_together, "no-barrier-before-the-sum", ""),
+        "data race on builders.pairs",
     ),
     "two threads merge the last group": (
         "pairs",

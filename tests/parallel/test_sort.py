@@ -1,4 +1,4 @@
-"""Prefix sums and counting sort by a team: against NumPy, and in every state of tiny cases."""
+"""Counting sort by a team: against NumPy, and in every state of tiny cases."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from preflow.parallel import scan, sort
+from preflow.parallel import sort
 from preflow.parallel.barrier import make_barrier
-from preflow.parallel.scan import exclusive_scan_together, make_sums
 from preflow.parallel.sort import Sorting, make_sorting, make_transposing, sort_by_key_together
 from preflow.parallel.thread_pool import run_on_threads
 from tests.support.exploration import (
@@ -27,19 +26,6 @@ from tests.support.exploration import (
 from tests.support.scheduler import Outcome, Thread, explore
 
 THREADS = [1, 2, 3, 4, 5, 6, 7, 8]
-
-
-def scan_in_team(array: NDArray[Any], threads: int, times: int = 1) -> list[int]:
-    """Scan the array `times` times in a row; return the last total of each thread."""
-    barrier, sums = make_barrier(threads), make_sums(threads)
-    totals = [-1] * threads
-
-    def share(thread: int) -> None:
-        for _ in range(times):
-            totals[thread] = int(exclusive_scan_together(barrier, sums, np.uint64(thread), array))
-
-    run_on_threads(share, threads, lambda: None)
-    return totals
 
 
 def sort_in_team(
@@ -66,17 +52,6 @@ def check_sorted(keys: NDArray[Any], num_keys: int, first: NDArray[Any], order: 
     expected = kept[np.argsort(keys[kept], kind="stable")]
     assert np.array_equal(order, expected)
     assert np.array_equal(first, np.searchsorted(keys[expected], np.arange(num_keys + 1)))
-
-
-@pytest.mark.parametrize("threads", [*THREADS, 32])
-@pytest.mark.parametrize("size", [0, 1, 2, 7, 31, 1000, 65537])
-@pytest.mark.parametrize("dtype", [np.uint32, np.uint64, np.int64])
-def test_scan(size: int, threads: int, dtype: Any) -> None:
-    array = np.random.default_rng(size).integers(0, 50, size).astype(dtype)
-    sums = np.concatenate([[0], np.cumsum(array)])
-    totals = scan_in_team(array, threads)
-    assert np.array_equal(array, sums[:-1])
-    assert totals == [sums[-1]] * threads
 
 
 @pytest.mark.parametrize("threads", [*THREADS, 32])
@@ -168,12 +143,6 @@ def test_many_in_a_row(threads: int) -> None:
     for size in range(1, 40):
         keys = random.integers(0, 12, size).astype(np.uint32)
         check_sorted(keys, 10, *sort_in_team(keys, 10, threads, times=20))
-        array = random.integers(0, 2, size)
-        expected = array.copy()
-        for _ in range(5):
-            expected = np.concatenate([[0], np.cumsum(expected)[:-1]])
-        scan_in_team(array, threads, times=5)
-        assert np.array_equal(array, expected)
 
 
 def test_buckets_are_few_and_cover_all_keys() -> None:
@@ -186,14 +155,6 @@ def test_buckets_are_few_and_cover_all_keys() -> None:
 
 
 # Every state of two threads
-
-
-class Scan(NamedTuple):
-    """What the threads of a scan's case share."""
-
-    barrier: NDArray[np.int64]
-    sums: NDArray[np.uint64]
-    array: NDArray[np.uint32]
 
 
 class Sort(NamedTuple):
@@ -211,33 +172,6 @@ def read(array: NDArray[Any], count: int) -> list[int]:
     while len(entries) < count:
         entries.append(int(array[len(entries)]))
     return entries
-
-
-def scan_together(values: list[int], num_threads: int, times: int) -> Outcome:
-    def member(thread: int) -> Thread:
-        def run(shared: Scan) -> list[int]:
-            total = np.uint64(0)
-            for _ in range(times):
-                total = exclusive_scan_together(shared.barrier, shared.sums, np.uint64(thread), shared.array)
-            return [int(total), *read(shared.array, len(values))]
-
-        return run
-
-    expected, total = np.array(values), 0
-    for _ in range(times):
-        total = expected.sum()
-        expected = np.concatenate([[0], np.cumsum(expected)[:-1]])
-
-    def check_end(shared: Scan, results: list[list[int]]) -> None:
-        assert results == [[total, *expected]] * num_threads, f"summed {results}"
-
-    return explore(
-        lambda: (
-            Scan(impatient_barrier(num_threads), make_sums(num_threads), np.array(values, np.uint32)),
-            [member(thread) for thread in range(num_threads)],
-        ),
-        check_end=check_end,
-    )
 
 
 def sort_together(keys: list[int], num_keys: int, num_threads: int, times: int, few_keys: int = 0) -> Outcome:
@@ -274,8 +208,6 @@ def sort_together(keys: list[int], num_keys: int, num_threads: int, times: int, 
 
 
 CASES: Cases = {
-    "scan": lambda: scan_together([2, 1, 3], num_threads=2, times=2),
-    "scan-3": lambda: scan_together([2, 1, 3, 1], num_threads=3, times=2),
     "sort": lambda: sort_together([0, 2, 0, 5, 1, 0], num_keys=3, num_threads=2, times=2),
     "sort-few-keys": lambda: sort_together(
         [0, 2, 0, 5, 1, 0], num_keys=3, num_threads=2, times=2, few_keys=3
@@ -284,16 +216,6 @@ CASES: Cases = {
 }
 
 MUTANTS: Mutants = {
-    "scan: no barrier before the sums are read": (
-        "scan",
-        mutate(scan.exclusive_scan_together, "no-barrier-before-the-sums-are-read", ""),
-        "data race on sums",
-    ),
-    "scan: no barrier at the end": (
-        "scan",
-        mutate(scan.exclusive_scan_together, "no-barrier-at-the-end", ""),
-        "data race",
-    ),
     "sort: no barrier before the counts are read": (
         "sort",
         mutate(sort.sort_by_key_together, "no-barrier-before-the-counts-are-read", ""),

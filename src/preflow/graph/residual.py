@@ -244,10 +244,8 @@ def _build_pairs(
     rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(most_arcs))
     pairs = csr_build.Pairs(first_out, head, reverse, rank)
     free = first_out[:-1].copy()
-    if num_arcs == 2 * count:
-        csr_build.place_distinct_pairs(group_end, order, larger_end, free, pairs)
-    else:
-        csr_build.place_pairs(group_end, order, larger_end, free, latest, pairs)
+    latest = latest[:0] if num_arcs == 2 * count else latest
+    csr_build.place_pairs(group_end, order, larger_end, free, latest, pairs)
     del order, larger_end
     room.resize(num_arcs * width, refcheck=False)
     return _Built(pairs, room, False)

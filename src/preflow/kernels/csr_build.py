@@ -193,66 +193,42 @@ def place_pairs(
     """Give every pair its two residual arcs, and every input arc the rank of its residual arc.
 
     On entry `first_out` is set and ``free[v]`` is the first arc of `v`. `latest` is scratch of one entry a
-    vertex, with any content.
+    vertex, with any content; it is empty where no two arcs belong to the same pair.
     """
     first_out, head, reverse, rank = pairs.first_out, pairs.head, pairs.reverse, pairs.rank
+    merges = len(latest) > 0
     last = np.uint64(len(larger_end)) - ONE
     k = ZERO
     for low in range(len(group_end)):
         lower = np.uint64(low)
-        begin = np.uint64(free[lower])
+        begin = new = np.uint64(free[lower])
         first = np.uint64(first_out[lower])
         end = np.uint64(group_end[low])
         while k < end:
             prefetch_pair(larger_end, min(k + AHEAD, last), free, head, reverse)
             entry = np.uint64(order[k])
             high = np.uint64(larger_end[k])
-            forward = np.uint64(latest[high])
-            if forward < begin or forward >= np.uint64(free[lower]) or np.uint64(head[forward]) != high:
-                forward = np.uint64(free[lower])
+            forward = new
+            if merges:
+                known = np.uint64(latest[high])
+                if begin <= known < new and np.uint64(head[known]) == high:
+                    forward = known
+                else:
+                    latest[high] = new
+            if forward == new:
+                new += ONE
                 backward = np.uint64(free[high])
-                free[lower] += 1
-                free[high] += 1
-                latest[high] = forward
+                free[high] = backward + ONE
                 head[forward] = high
                 head[backward] = lower
                 reverse[forward] = backward
                 reverse[backward] = forward
-            if entry & ONE == ZERO:
-                rank[entry >> ONE] = forward - first
             else:
-                rank[entry >> ONE] = np.uint64(reverse[forward]) - np.uint64(first_out[high])
-            k += ONE
-
-
-@kernel
-def place_distinct_pairs(
-    group_end: Indices, order: Indices, larger_end: Indices, free: Indices, pairs: Pairs
-) -> None:
-    """Do as :func:`place_pairs` where no two arcs belong to the same pair."""
-    first_out, head, reverse, rank = pairs.first_out, pairs.head, pairs.reverse, pairs.rank
-    last = np.uint64(len(larger_end)) - ONE
-    k = ZERO
-    for low in range(len(group_end)):
-        lower = np.uint64(low)
-        forward = np.uint64(free[lower])
-        first = np.uint64(first_out[lower])
-        end = np.uint64(group_end[low])
-        while k < end:
-            prefetch_pair(larger_end, min(k + AHEAD, last), free, head, reverse)
-            entry = np.uint64(order[k])
-            high = np.uint64(larger_end[k])
-            backward = np.uint64(free[high])
-            free[high] = backward + ONE
-            head[forward] = high
-            head[backward] = lower
-            reverse[forward] = backward
-            reverse[backward] = forward
+                backward = np.uint64(reverse[forward])
             if entry & ONE == ZERO:
                 rank[entry >> ONE] = forward - first
             else:
                 rank[entry >> ONE] = backward - np.uint64(first_out[high])
-            forward += ONE
             k += ONE
 
 
@@ -289,7 +265,7 @@ def count_sorted_pairs(arcs: InputArcs, first_out: Indices) -> bool:
 
 @kernel
 def place_sorted_pairs(arcs: InputArcs, free: Indices, pairs: Pairs, residual: Integers) -> None:
-    """Do as :func:`place_distinct_pairs` and :func:`fill_residual` where arcs come sorted by their pairs.
+    """Do as :func:`place_pairs` and :func:`fill_residual` where arcs come sorted by their pairs.
 
     There are no reverse capacities. On entry ``free[v]`` is the first arc of `v`, and `residual` is zero.
     """

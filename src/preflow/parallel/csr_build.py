@@ -26,7 +26,6 @@ from ..kernels.csr_build import InputArcs, Pairs
 from ..kernels.kernel import kernel
 from .barrier import break_barrier, make_barrier, wait
 from .pieces import run_pieces
-from .scan import exclusive_scan_together, make_sums
 from .sort import Sorting, make_sorting, sort_by_key_together
 from .thread_pool import map_threads, share_of
 
@@ -42,10 +41,10 @@ FORWARD, BACKWARD, BOTH = np.uint8(1), np.uint8(2), np.uint8(3)
 
 
 class Builders(NamedTuple):
-    """The state that the threads share: a barrier, and scratch for prefix sums."""
+    """The state that the threads share: a barrier, and how many pairs each thread has found."""
 
     barrier: NDArray[np.int64]
-    sums: NDArray[np.uint64]
+    pairs: NDArray[np.uint64]  #: shape (threads * PADDING,)
 
 
 class Tables(NamedTuple):
@@ -91,7 +90,7 @@ def make_tables(largest_groups: Sequence[int], num_inner: int, dtype: DTypeLike)
 @kernel
 def size_of(builders: Builders) -> np.uint64:
     """Return the number of threads."""
-    return np.uint64(len(builders.sums)) // PADDING
+    return np.uint64(len(builders.pairs)) // PADDING
 
 
 @kernel
@@ -173,7 +172,7 @@ def merge_groups_together(
     has_reverse = len(arcs.reverse_capacity) > 0
     table_begin = tables.first[thread]
     table_size = tables.first[thread + ONE] - table_begin
-    distinct = True
+    distinct, pairs = True, ZERO
     low, last = range_of(first, thread, num_threads)
     while low < last:
         begin, end = np.uint64(first[low]), np.uint64(first[low + ONE])
@@ -204,11 +203,22 @@ def merge_groups_together(
             place[i] = position - begin
             k += ONE
         pair_first[low] = free - begin
+        pairs += free - begin
+        low += ONE
+    # Replace the number of pairs of each group by that of all groups before it.
+    builders.pairs[thread * PADDING] = pairs
+    wait(builders.barrier, num_threads)  # mutant: no-barrier-before-the-sum
+    before = ZERO
+    for other in range(thread):
+        before += builders.pairs[np.uint64(other) * PADDING]
+    low, last = range_of(first, thread, num_threads)
+    while low < last:
+        count = np.uint64(pair_first[low])
+        pair_first[low] = before
+        before += count
         low += ONE
     if thread + ONE == num_threads:
-        pair_first[last] = ZERO
-    wait(builders.barrier, num_threads)  # mutant: no-barrier-before-the-scan
-    exclusive_scan_together(builders.barrier, builders.sums, thread, pair_first)
+        pair_first[last] = before
     return distinct
 
 
@@ -326,7 +336,7 @@ def build_pairs(
     Each step frees what later steps do not need before the next one allocates. `check_wanted` is called
     between steps.
     """
-    builders = Builders(make_barrier(threads), make_sums(threads))
+    builders = Builders(make_barrier(threads), np.zeros(threads * int(PADDING), dtype=np.uint64))
 
     def run(step: Callable[..., Any], shared: Any, *arguments: Any) -> list[Any]:
         check_wanted()
