@@ -766,6 +766,19 @@ class TestHugeFloats:
         limited.verify()
         assert limited.lower_bound == 0.5
 
+    @pytest.mark.parametrize("method", ["auto", *(m.name for m in METHODS if m.device == "cpu")])
+    def test_an_infinite_arc_beside_the_largest_float(self, method: str) -> None:
+        """The limit at which infinite arcs are cut off cannot be above the largest float."""
+        most = self.MOST
+        for capacity, side in (([np.inf, most], [True, True, False]), ([most, np.inf], [True, False, False])):
+            arcs = ([0, 1], [1, 2], capacity)
+            batch = preflow.max_flow_batch([arcs], 0, 2)
+            for result in (preflow.max_flow(arcs, 0, 2, method=method), batch[0]):
+                result.verify()
+                assert (result.status, result.value) == ("optimal", most)
+                assert result.gap < 1e-12 * most
+                assert result.source_side().tolist() == side
+
     def test_a_cut_past_float64_is_an_error(self) -> None:
         most = self.MOST
         one = preflow.max_flow(([0], [1], [most]), 0, 1)

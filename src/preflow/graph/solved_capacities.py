@@ -169,7 +169,12 @@ def _rounded(
     exponent = BITS_OF_SUM - int(magnitude) if total > 0 else 0
     if given[0].dtype.kind == "i":
         exponent = min(exponent, 0)
-    return [scaled(values, exponent, limit, np).astype(np.int64) for values in given], exponent
+    whole = [scaled(values, exponent, limit, np).astype(np.int64) for values in given]
+    for numbers, values in zip(whole, given, strict=True):
+        if values.dtype.kind == "f":
+            # One unit more keeps infinite arcs out of minimum cuts where no float is above the limit.
+            numbers[np.isinf(values)] += 1
+    return whole, exponent
 
 
 def check_bounded(
