@@ -8,7 +8,6 @@ and NetworkX graphs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from ..arrays import AnyArray, Array, NetworkInput, TableInput, Vertices
 from ..errors import InvalidInputError
-from .edge_tables import has_columns, is_edge_list, is_frame, is_table, matrix_labels, other_names_by
+from .edge_tables import has_columns, is_frame, matrix_labels, read_by_form
 from .network import FlowNetwork, MaxFlowProblem
 from .placement import host_array, is_tensor, restorer_of
 
@@ -72,22 +71,10 @@ def as_flow_network(network: NetworkInput) -> FlowNetwork:
                 f"a network tuple must be (tail, head, capacity), got {len(network)} entries"
             )
         return FlowNetwork.from_arrays(*network)
-    if hasattr(network, "tocsr"):
-        return FlowNetwork.from_scipy(network)
-    if is_edge_list(network):
-        with other_names_by("FlowNetwork.from_edges"):
-            return FlowNetwork.from_edges(network)
-    from .networkx_edges import is_networkx  # here, since the forms above do without
-
-    if is_networkx(network):
-        with other_names_by("FlowNetwork.from_networkx"):
-            return FlowNetwork.from_networkx(network)
-    if isinstance(network, Mapping):
-        with other_names_by("FlowNetwork.from_dict"):
-            return FlowNetwork.from_dict(network)
-    if is_table(network) and not _is_labelled_square(network, ("source", "target", "capacity")):
-        with other_names_by("FlowNetwork.from_pandas"):
-            return FlowNetwork.from_pandas(network)
+    if not _is_labelled_square(network, ("source", "target", "capacity")):
+        made: FlowNetwork | None = read_by_form(FlowNetwork, network)
+        if made is not None:
+            return made
     if _is_dense(network):
         matrix = _dense_matrix(network, "network", ("tail", "head", "capacity"))
         if matrix.shape[0] != matrix.shape[1]:
@@ -120,7 +107,6 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
     dense one. A DataFrame without these columns is a matrix with its labels.
     """
     from .bipartite import BipartiteGraph  # here, since networks do without
-    from .networkx_edges import is_networkx
 
     if isinstance(graph, BipartiteGraph):
         return graph
@@ -131,17 +117,10 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
                 "costs"
             )
         return BipartiteGraph.from_arrays(*graph)
-    if hasattr(graph, "tocsr"):
-        return BipartiteGraph.from_scipy(graph)
-    if is_networkx(graph):
-        return BipartiteGraph.from_networkx(graph)
-    if is_edge_list(graph):
-        return BipartiteGraph.from_edges(graph)
-    if isinstance(graph, Mapping):
-        return BipartiteGraph.from_dict(graph)
-    if is_table(graph) and (not is_frame(graph) or has_columns(graph, ("row", "column"))):
-        with other_names_by("BipartiteGraph.from_pandas"):
-            return BipartiteGraph.from_pandas(graph)
+    if not is_frame(graph) or has_columns(graph, ("row", "column")):
+        made: BipartiteGraph | None = read_by_form(BipartiteGraph, graph)
+        if made is not None:
+            return made
     if _is_dense(graph):
         matrix = _dense_matrix(graph, "graph", ("row", "column"))
         if matrix.dtype.kind not in "biuf":

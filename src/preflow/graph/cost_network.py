@@ -25,11 +25,9 @@ from .edge_tables import (
     EdgeColumns,
     check_not_misnamed,
     has_columns,
-    is_edge_list,
-    is_table,
     number_together,
     numbers_by_label,
-    other_names_by,
+    read_by_form,
     read_dict,
     read_table,
     read_tuples,
@@ -522,21 +520,10 @@ def as_cost_network(network: NetworkInput) -> CostNetwork:
         return CostNetwork.from_arrays(
             tail, head, capacity=capacity, cost=cost, lower=lower[0] if lower else None
         )
-    if hasattr(network, "tocsr"):
-        return CostNetwork.from_scipy(network)
-    if is_networkx(network):
-        with other_names_by("CostNetwork.from_networkx"):
-            return CostNetwork.from_networkx(network)
-    if is_edge_list(network):
-        with other_names_by("CostNetwork.from_edges"):
-            return CostNetwork.from_edges(network)
-    if isinstance(network, Mapping):
-        with other_names_by("CostNetwork.from_dict"):
-            return CostNetwork.from_dict(network)
-    if is_table(network):
-        limits = "capacity" if has_columns(network, ["capacity"]) else None
-        with other_names_by("CostNetwork.from_pandas"):
-            return CostNetwork.from_pandas(network, capacity=limits)
+    limits = "capacity" if has_columns(network, ["capacity"]) else None
+    read: CostNetwork | None = read_by_form(CostNetwork, network, capacity=limits)
+    if read is not None:
+        return read
     raise InvalidInputError(
         "a network with costs is a CostNetwork, what read_dimacs returns for a .min file, a tuple "
         "(tail, head, capacity, cost) of arrays, a list of such tuples, a table, a dictionary, a sparse "

@@ -70,6 +70,20 @@ def other_names_by(constructor: str) -> Iterator[None]:
         raise InvalidInputError(f"{error} ({constructor} takes other names)") from None
 
 
+def read_by_form(made: Untyped, given: Untyped, **of_table: Hashable | None) -> Untyped:
+    """Return what a class of networks makes of a sparse matrix or of edges with labels; None for other forms.
+
+    `of_table` are arguments of its constructor for tables.
+    """
+    if hasattr(given, "tocsr"):
+        return made.from_scipy(given)
+    for name, is_form in _CONSTRUCTORS.items():
+        if is_form(given):
+            with other_names_by(f"{made.__name__}.{name}"):
+                return getattr(made, name)(given, **(of_table if name == "from_pandas" else {}))
+    return None
+
+
 def is_edge_list(values: object) -> TypeGuard[list[tuple[Any, ...]]]:
     """Return whether a list has a tuple for each edge. A list of lists is a matrix."""
     return isinstance(values, list) and bool(values) and all(isinstance(edge, tuple) for edge in values)
@@ -78,6 +92,21 @@ def is_edge_list(values: object) -> TypeGuard[list[tuple[Any, ...]]]:
 def is_table(values: object) -> TypeGuard[Untyped]:
     """Return whether an object is a table with named columns."""
     return _reader_of(values) is not None
+
+
+def _is_graph(values: object) -> bool:
+    from .networkx_edges import is_networkx  # here, since lists of tuples do without
+
+    return is_networkx(values)
+
+
+#: The constructors for edges with labels, and what tells their forms.
+_CONSTRUCTORS: dict[str, Callable[[object], bool]] = {
+    "from_edges": is_edge_list,
+    "from_networkx": _is_graph,
+    "from_dict": lambda values: isinstance(values, Mapping),
+    "from_pandas": is_table,
+}
 
 
 def is_frame(values: object) -> TypeGuard[Untyped]:
