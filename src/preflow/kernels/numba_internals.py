@@ -7,19 +7,41 @@ library compiles kernels, too. ``tests/kernels/test_numba_internals.py`` names t
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from collections.abc import Callable
 
 import numba
+from numba import types
 from numba.core import cgutils
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
+from numba.extending import lower_builtin, type_callable
 from numba.np.arrayobj import make_array, populate_array
 
 from ..arrays import Untyped
 
-__all__ = ["cgutils", "dispatcher_with", "make_array", "populate_array"]
+__all__ = ["cgutils", "compiled_as", "dispatcher_with", "make_array", "populate_array"]
+
+
+def compiled_as(
+    function: Callable[..., Untyped], result: Callable[..., Untyped], generate: Callable[..., Untyped]
+) -> None:
+    """Let kernels run other instructions in place of a plain function.
+
+    ``generate(context, builder, types, values)`` writes them and returns the value, ``result(*types)`` its
+    type, None for types that it does not take.
+    """
+
+    def typer(*given: Untyped) -> Untyped:
+        return result(*given)
+
+    typer.pysig = inspect.signature(function)  # type: ignore[attr-defined]
+    type_callable(function)(lambda context: typer)
+    lower_builtin(function, *[types.Any] * len(inspect.signature(function).parameters))(
+        lambda context, builder, signature, values: generate(context, builder, signature.args, values)
+    )
 
 
 def dispatcher_with(cache: Untyped, function: Callable[..., Untyped], **options: Untyped) -> Untyped:

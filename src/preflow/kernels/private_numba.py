@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
 
 from ..arrays import Untyped
-from .numba_internals import cgutils, make_array, populate_array
+from .numba_internals import cgutils, compiled_as, make_array, populate_array
 from .private import ALIGNMENT, private
 
 
@@ -39,19 +38,16 @@ def _copied_tuple(
     return context.make_tuple(builder, kind, parts)
 
 
-@intrinsic
-def _private(typing_context: Untyped, values: Untyped, memory: Untyped) -> Untyped:
-    if not isinstance(values, types.BaseTuple) or not isinstance(memory, types.Array):
-        return None
-
-    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
-        word = ir.IntType(64)
-        begin = make_array(memory)(context, builder, arguments[1]).data
-        up = builder.add(builder.ptrtoint(begin, word), ir.Constant(word, ALIGNMENT - 1))
-        place = cgutils.alloca_once_value(builder, builder.and_(up, ir.Constant(word, -ALIGNMENT)))
-        return _copied_tuple(context, builder, values, arguments[0], place)
-
-    return values(values, memory), generate
+def _result(values: Untyped, memory: Untyped) -> Untyped:
+    return values if isinstance(values, types.BaseTuple) and isinstance(memory, types.Array) else None
 
 
-overload(private)(lambda values, memory: lambda values, memory: _private(values, memory))
+def _private(context: Untyped, builder: Untyped, kinds: Untyped, values: Untyped) -> Untyped:
+    word = ir.IntType(64)
+    begin = make_array(kinds[1])(context, builder, values[1]).data
+    up = builder.add(builder.ptrtoint(begin, word), ir.Constant(word, ALIGNMENT - 1))
+    place = cgutils.alloca_once_value(builder, builder.and_(up, ir.Constant(word, -ALIGNMENT)))
+    return _copied_tuple(context, builder, kinds[0], values[0], place)
+
+
+compiled_as(private, _result, _private)
