@@ -46,7 +46,7 @@ from ..maxflow.api import max_flow
 from ..solving.drawn import DrawnResult
 from ..solving.result import HEADLINES, Status
 from ..solving.run import Control, run_interruptibly
-from .pair_flows import PairNetwork, gusfield, make_network, make_searches, make_work, pair_values
+from .pair_flows import PairNetwork, gusfield, make_network, make_work, pair_values
 from .reading import WholeWeights, degrees, is_optimal, read_weighted_graph, weight_across, whole_weights
 
 if TYPE_CHECKING:
@@ -373,8 +373,7 @@ def _refined(
     heavy = np.concatenate(pairs, axis=1)
     least, most = np.zeros(heavy.shape[1], dtype=np.int64), np.full(heavy.shape[1], np.iinfo(np.int64).max)
     network = rounded.network
-    memory = network, make_work(network), make_searches(network)
-    pair_values(*memory, heavy, most, least, control.stop)
+    pair_values(network, make_work(network), heavy, most, least, control.stop)
     bounds = [rounded.whole.bound(value) for value in least.tolist()]
     bounds += [min(low, limits.between) for low in groups.lower[1:]]
     parent, child = _rooted(n, np.append(heavy, np.array([lower_end[1:], upper_end[1:]]), axis=1))

@@ -40,7 +40,7 @@ from ..solving.dispatch import most_threads
 from ..solving.run import Control, run_interruptibly
 
 #: Positions of the numbers in ``Work.counters``.
-LABEL_OF_SINK, NUM_CHANGED = 0, 1
+LABEL_OF_SINK, NUM_CHANGED, NUM_SEARCHES = 0, 1, 2
 #: With fewer pairs than this, which take about 10 ms, starting threads would take longer than it saves.
 PAIRS_FOR_THREADS = 2000
 
@@ -65,27 +65,21 @@ class Work(NamedTuple):
     label: NDArray[np.uint64]
     current: NDArray[np.int64]  #: shape (n,)
     is_source: NDArray[np.bool_]  #: shape (n,): False everywhere between two flows
-    #: uint32, shape (n,)
+    #: uint32, shape (n,): the queue of a search, from the source if there are two; the arcs of a path, or the
+    #: queue of the search from the sink
     queue: Indices
     path: Indices
     changed: Indices  #: uint32, shape (m,): arcs whose residual capacity a flow has changed
-    #: shape (2,): the label of the sink, and the number of changed arcs; m + 1 if there was no room for them
+    #: shape (3,): the label of the sink; the number of changed arcs, m + 1 if there was no room for them; and
+    #: how many searches from both ends there were
     counters: NDArray[np.uint64]
-
-
-class Searches(NamedTuple):
-    """Memory of searches from both ends."""
-
-    #: shape (n,): the number of the last search that reached a vertex from the source, or from the sink
+    #: shape (n,): the number of the last search from both ends that reached a vertex from the source, or from
+    #: the sink
     from_source: NDArray[np.uint64]
     to_sink: NDArray[np.uint64]
     #: uint32, shape (n,): the arc by which it did
     arc_in: Indices
     arc_out: Indices
-    #: uint32, shape (n,)
-    source_queue: Indices
-    sink_queue: Indices
-    number: NDArray[np.uint64]  #: shape (1,): how many searches there were
 
 
 def make_network(num_vertices: int, tail: Array, head: Array, forward: Array, backward: Array) -> PairNetwork:
@@ -122,21 +116,11 @@ def make_work(network: PairNetwork) -> Work:
         queue=np.zeros(n, dtype=np.uint32),
         path=np.zeros(n, dtype=np.uint32),
         changed=np.zeros(m, dtype=np.uint32),
-        counters=np.zeros(2, dtype=np.uint64),
-    )
-
-
-def make_searches(network: PairNetwork) -> Searches:
-    """Return memory for searches from both ends."""
-    n = len(network.first) - 1
-    return Searches(
+        counters=np.zeros(3, dtype=np.uint64),
         from_source=np.zeros(n, dtype=np.uint64),
         to_sink=np.zeros(n, dtype=np.uint64),
         arc_in=np.zeros(n, dtype=np.uint32),
         arc_out=np.zeros(n, dtype=np.uint32),
-        source_queue=np.zeros(n, dtype=np.uint32),
-        sink_queue=np.zeros(n, dtype=np.uint32),
-        number=np.zeros(1, dtype=np.uint64),
     )
 
 
@@ -184,23 +168,29 @@ def label_backwards(net: PairNetwork, work: Work, sink: np.uint64) -> np.uint64:
 
 
 @kernel
+def push_over(net: PairNetwork, work: Work, a: np.uint64, amount: Int64) -> None:
+    """Push an amount over an arc, and note that it has changed."""
+    changed, counters = work.changed, work.counters
+    room = np.uint64(len(changed))
+    if net.residual[a] == net.capacity[a] and counters[NUM_CHANGED] <= room:
+        if counters[NUM_CHANGED] < room:
+            changed[counters[NUM_CHANGED]] = a
+        counters[NUM_CHANGED] += ONE
+    net.residual[a] -= amount
+    net.residual[net.reverse[a]] += amount
+
+
+@kernel
 def push_along_path(net: PairNetwork, work: Work, depth: np.uint64, most: Int64) -> tuple[Int64, np.uint64]:
     """Push at most `most` over the arcs of the path; return the amount and where the first full arc is."""
-    path, changed, counters = work.path, work.changed, work.counters
-    room = np.uint64(len(changed))
-    amount = most
+    path, amount = work.path, most
     for i in range(depth):
         amount = min(amount, net.residual[path[i]])
     full = depth
     for step in range(depth):
         k = depth - ONE - np.uint64(step)
         a = np.uint64(path[k])
-        if net.residual[a] == net.capacity[a] and counters[NUM_CHANGED] <= room:
-            if counters[NUM_CHANGED] < room:
-                changed[counters[NUM_CHANGED]] = a
-            counters[NUM_CHANGED] += ONE
-        net.residual[a] -= amount
-        net.residual[net.reverse[a]] += amount
+        push_over(net, work, a, amount)
         if net.residual[a] == 0:
             full = k
     return amount, full
@@ -264,12 +254,12 @@ def pair_flow(
 
 
 @kernel
-def search_both_ends(net: PairNetwork, searches: Searches, source: np.uint64, sink: np.uint64) -> np.uint64:
+def search_both_ends(net: PairNetwork, work: Work, source: np.uint64, sink: np.uint64) -> np.uint64:
     """Find a path; return the arc where the searches from its ends met, the number of arcs for none."""
-    from_source, to_sink = searches.from_source, searches.to_sink
-    source_queue, sink_queue = searches.source_queue, searches.sink_queue
-    number = searches.number[0] + ONE
-    searches.number[0] = number
+    from_source, to_sink = work.from_source, work.to_sink
+    source_queue, sink_queue = work.queue, work.path
+    number = work.counters[NUM_SEARCHES] + ONE
+    work.counters[NUM_SEARCHES] = number
     from_source[source] = number
     to_sink[sink] = number
     source_queue[ZERO] = source
@@ -291,7 +281,7 @@ def search_both_ends(net: PairNetwork, searches: Searches, source: np.uint64, si
                     if to_sink[w] == number:
                         return a
                     from_source[w] = number
-                    searches.arc_in[w] = a
+                    work.arc_in[w] = a
                     source_queue[end] = w
                     end += ONE
         else:
@@ -311,79 +301,46 @@ def search_both_ends(net: PairNetwork, searches: Searches, source: np.uint64, si
                     if from_source[w] == number:
                         return a
                     to_sink[w] = number
-                    searches.arc_out[w] = a
+                    work.arc_out[w] = a
                     sink_queue[sink_end] = w
                     sink_end += ONE
     return np.uint64(len(net.head))
 
 
 @kernel
-def push_over(net: PairNetwork, work: Work, a: np.uint64, amount: Int64) -> None:
-    """Push an amount over an arc, and note that it has changed."""
-    changed, counters = work.changed, work.counters
-    room = np.uint64(len(changed))
-    if net.residual[a] == net.capacity[a] and counters[NUM_CHANGED] <= room:
-        if counters[NUM_CHANGED] < room:
-            changed[counters[NUM_CHANGED]] = a
-        counters[NUM_CHANGED] += ONE
-    net.residual[a] -= amount
-    net.residual[net.reverse[a]] += amount
-
-
-@kernel
 def push_through(
-    net: PairNetwork,
-    work: Work,
-    searches: Searches,
-    source: np.uint64,
-    sink: np.uint64,
-    met: np.uint64,
-    most: Int64,
+    net: PairNetwork, work: Work, source: np.uint64, sink: np.uint64, met: np.uint64, most: Int64
 ) -> Int64:
     """Push at most `most` along the path through the arc `met`; return the amount."""
-    amount: Int64 = min(most, net.residual[met])
-    begin, end = np.uint64(net.head[net.reverse[met]]), np.uint64(net.head[met])
-    v = begin
+    path, depth = work.path, ONE
+    path[ZERO] = met
+    v = np.uint64(net.head[net.reverse[met]])
     while v != source:
-        a = np.uint64(searches.arc_in[v])
-        amount = min(amount, net.residual[a])
+        a = np.uint64(work.arc_in[v])
+        path[depth] = a
+        depth += ONE
         v = np.uint64(net.head[net.reverse[a]])
-    v = end
+    v = np.uint64(net.head[met])
     while v != sink:
-        a = np.uint64(searches.arc_out[v])
-        amount = min(amount, net.residual[a])
+        a = np.uint64(work.arc_out[v])
+        path[depth] = a
+        depth += ONE
         v = np.uint64(net.head[a])
-    push_over(net, work, met, amount)
-    v = begin
-    while v != source:
-        a = np.uint64(searches.arc_in[v])
-        push_over(net, work, a, amount)
-        v = np.uint64(net.head[net.reverse[a]])
-    v = end
-    while v != sink:
-        a = np.uint64(searches.arc_out[v])
-        push_over(net, work, a, amount)
-        v = np.uint64(net.head[a])
+    amount, _ = push_along_path(net, work, depth, most)
     return amount
 
 
 @kernel
 def short_paths_flow(
-    net: PairNetwork,
-    work: Work,
-    searches: Searches,
-    source: np.uint64,
-    sink: np.uint64,
-    limit: Int64,
-    stop: NDArray[np.int64],
+    net: PairNetwork, work: Work, source: np.uint64, sink: np.uint64, limit: Int64, stop: NDArray[np.int64]
 ) -> tuple[Int64, bool]:
     """Find a maximum flow path by path: see `flow_from_sources`; no vertex has a label after it."""
     total = np.int64(0)
     while total < limit and relaxed_load(stop, 0) == 0:
-        met = search_both_ends(net, searches, source, sink)
+        met = search_both_ends(net, work, source, sink)
         if met == np.uint64(len(net.head)):
             return total, True
-        total += push_through(net, work, searches, source, sink, met, limit - total)
+        total += push_through(net, work, source, sink, met, limit - total)
     return total, False
 
 
@@ -399,7 +356,6 @@ def mark_sink_side(work: Work, side: NDArray[np.bool_]) -> None:
 def least_flow(
     net: PairNetwork,
     work: Work,
-    searches: Searches,
     pairs: NDArray[np.int64],
     best: Int64,
     side: NDArray[np.bool_],
@@ -415,7 +371,7 @@ def least_flow(
         if relaxed_load(stop, 0) != 0:
             break
         source, sink = np.uint64(pairs[0, k]), np.uint64(pairs[1, k])
-        value, maximum = short_paths_flow(net, work, searches, source, sink, best, stop)
+        value, maximum = short_paths_flow(net, work, source, sink, best, stop)
         if maximum and value < best:
             best, found = value, np.int64(k)
             label_backwards(net, work, sink)
@@ -428,7 +384,6 @@ def least_flow(
 def pair_values(
     net: PairNetwork,
     work: Work,
-    searches: Searches,
     pairs: NDArray[np.int64],
     limits: NDArray[np.int64],
     values: NDArray[np.int64],
@@ -442,7 +397,7 @@ def pair_values(
         if relaxed_load(stop, 0) != 0:
             break
         source, sink = np.uint64(pairs[0, k]), np.uint64(pairs[1, k])
-        values[k], _ = short_paths_flow(net, work, searches, source, sink, limits[k], stop)
+        values[k], _ = short_paths_flow(net, work, source, sink, limits[k], stop)
         set_back(net, work)
 
 
@@ -459,9 +414,8 @@ def values_of_pairs(
 
     def solve(begin: int, end: int) -> None:
         own = network._replace(residual=network.capacity.copy())
-        memory = own, make_work(own), make_searches(own)
         block = np.ascontiguousarray(pairs[:, begin:end])
-        pair_values(*memory, block, limits[begin:end], values[begin:end], control.stop)
+        pair_values(own, make_work(own), block, limits[begin:end], values[begin:end], control.stop)
 
     run_interruptibly(lambda: run_pieces(solve, len(values), threads), control)
     return values

@@ -39,7 +39,7 @@ from ..maxflow.api import max_flow
 from ..solving.drawn import DrawnResult
 from ..solving.run import Control, run_interruptibly
 from .global_cut import global_min_cut
-from .pair_flows import PairNetwork, least_flow, make_network, make_searches, make_work
+from .pair_flows import PairNetwork, least_flow, make_network, make_work
 from .reading import read_graph
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ def _search(
 
     In a directed graph, no block after the first `best + 1` is needed.
     """
-    control, work, searches = Control(), make_work(network), make_searches(network)
+    control, work = Control(), make_work(network)
     side = np.zeros(len(network.first) - 1, dtype=bool)
 
     def run() -> tuple[int, NDArray[np.bool_] | None]:
@@ -364,7 +364,7 @@ def _search(
                 break
             for begin in range(0, pairs.shape[1], BLOCK):
                 block = np.ascontiguousarray(pairs[:, begin : begin + BLOCK])
-                value, pair = least_flow(network, work, searches, block, np.int64(least), side, control.stop)
+                value, pair = least_flow(network, work, block, np.int64(least), side, control.stop)
                 least, found = int(value), found or bool(pair >= 0)
         return least, side if found else None
 
