@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Index, Indices, Numbers
-from ..graph.network_batch import FlowNetworkBatch, read_only
+from ..graph.network_batch import FlowNetworkBatch
 from ..graph.scaling import SUM_ERROR
 from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
+from ..solving.read_only import read_only_view
 
 #: Sums of absolute values of integers up to this one fit int64; items with larger ones stay unproved here.
 LARGEST_SUM = 2.0**62
@@ -145,19 +146,19 @@ def unproved_items(
     errors = (ROUNDING, 4 * SUM_ERROR, np.finfo(np.float64).max) if is_float else (0.0, 0.0, LARGEST_SUM)
     rounding, sum_error, most = map(np.float64, errors)
     claims = Claims(
-        first_arc=read_only(batch.first_arc),
-        first_vertex=read_only(batch.first_vertex),
-        tail=read_only(batch.tail),
-        head=read_only(batch.head),
-        capacity=read_only(batch.capacity),
-        reverse=read_only(reverse),
-        source=read_only(source),
-        sink=read_only(sink),
-        flow=read_only(flow),
-        sink_side=read_only(sink_side),
-        source_side=read_only(source_side),
-        value=read_only(value),
-        gap=read_only(gap),
+        first_arc=read_only_view(batch.first_arc),
+        first_vertex=read_only_view(batch.first_vertex),
+        tail=read_only_view(batch.tail),
+        head=read_only_view(batch.head),
+        capacity=read_only_view(batch.capacity),
+        reverse=read_only_view(reverse),
+        source=read_only_view(source),
+        sink=read_only_view(sink),
+        flow=read_only_view(flow),
+        sink_side=read_only_view(sink_side),
+        source_side=read_only_view(source_side),
+        value=read_only_view(value),
+        gap=read_only_view(gap),
         rounding=rounding,
         sum_error=sum_error,
         most=most,

@@ -364,14 +364,13 @@ def _reduced(
     net = xp.clip(net, -most, most)
     largest = int(abs(net).max())
     dtype = _fitting(RESIDUAL_DTYPES, largest)
-    return _grid(
-        network,
-        xp.maximum(net, 0).astype(dtype),
-        xp.maximum(-net, 0).astype(dtype),
-        neighbor,
-        (largest, largest_neighbor),
-        exponent=exponent,
-        constant=constant,
+    return replace(
+        grid,
+        source=xp.maximum(net, 0).astype(dtype),
+        sink=xp.maximum(-net, 0).astype(dtype),
+        largest_terminal=largest,
+        scale_exponent=exponent,
+        constant_flow=constant,
         reduced=True,
         limit=limit,
     )
@@ -391,25 +390,8 @@ def _grid(
     sink: AnyArray,
     neighbor: AnyArray,
     largest: tuple[int, int],
-    *,
-    exponent: int | None = None,
-    constant: int | float = 0,
-    reduced: bool = False,
-    limit: float = np.inf,
 ) -> IntegerGrid:
-    return IntegerGrid(
-        network.shape,
-        network.offsets,
-        source,
-        sink,
-        neighbor,
-        network.symmetric,
-        *largest,
-        exponent,
-        constant,
-        reduced,
-        limit,
-    )
+    return IntegerGrid(network.shape, network.offsets, source, sink, neighbor, network.symmetric, *largest)
 
 
 def _converted_neighbor(network: GridNetwork, convert: Any, dtype: DTypeLike | None) -> AnyArray:

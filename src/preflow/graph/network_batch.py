@@ -38,13 +38,6 @@ def naming(item: int) -> Iterator[None]:
         raise type(error)(f"item {item}: {error}") from error
 
 
-def read_only(values: Array) -> Array:
-    """Return a contiguous read-only view, so that kernels are compiled for one kind of array."""
-    view = np.ascontiguousarray(values).view()
-    view.flags.writeable = False
-    return view
-
-
 @dataclass(frozen=True, eq=False)
 class FlowNetworkBatch(HostArrays, ReadOnlyArrays):
     """Many flow networks, each with its own arcs and its own vertices. Immutable.

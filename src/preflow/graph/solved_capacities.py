@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..arrays import Array
 from ..errors import CapacityOverflowError, UnboundedFlowError
 from ..parallel.pieces import run_pieces
+from ..solving.read_only import read_only_view
 from .network import EXACT_FLOAT, FlowNetwork, flow_bound, vertex_mask
 from .scaling import EXACT, MARGIN, Rule, float_sum, limit_above, scaled
 
@@ -40,10 +41,7 @@ class SolvedCapacities(NamedTuple):
         They are always read-only so that kernels are compiled for one kind of array.
         """
         reverse = self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
-        views = self.capacity.view(), reverse.view()
-        for view in views:
-            view.flags.writeable = False
-        return views
+        return read_only_view(self.capacity), read_only_view(reverse)
 
 
 def solved_capacities(

@@ -67,10 +67,7 @@ def read_only(form: StandardForm) -> StandardForm:
     Some arrays of a form are those of the caller's network, and read-only. Numba compiles a kernel for each
     combination; this leaves one.
     """
-    view = read_only_view
-    return StandardForm(
-        view(form.tail), view(form.head), view(form.capacity), view(form.cost), view(form.supply)
-    )
+    return StandardForm(*map(read_only_view, form))
 
 
 @dataclass(frozen=True, eq=False)

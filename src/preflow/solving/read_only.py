@@ -80,8 +80,8 @@ class ReadOnlyArrays:
 
 
 def read_only_view(values: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a view that nobody may write to."""
-    view = values.view()
+    """Return a contiguous view that nobody may write to: kernels are compiled for one kind of array."""
+    view = np.asarray(values, order="C").view()
     view.flags.writeable = False
     return view
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Indices, Numbers
-from ...graph.network_batch import FlowNetworkBatch, read_only
+from ...graph.network_batch import FlowNetworkBatch
+from ...solving.read_only import read_only_view
 
 #: How an item ended. A stopped item has a flow, an unseen one has flow 0. A wide one has a flow and a cut,
 #: and a gap between them that is too wide for an optimum.
@@ -60,14 +61,14 @@ def items_of(batch: FlowNetworkBatch, source: NDArray[np.int64], sink: NDArray[n
     """Return the arrays of a batch as read-only views, so that kernels are compiled for one kind of them."""
     reverse = batch.capacity[:0] if batch.reverse_capacity is None else batch.reverse_capacity
     return Items(
-        first_arc=read_only(batch.first_arc),
-        first_vertex=read_only(batch.first_vertex),
-        tail=read_only(batch.tail),
-        head=read_only(batch.head),
-        capacity=read_only(batch.capacity),
-        reverse=read_only(reverse),
-        source=read_only(source),
-        sink=read_only(sink),
+        first_arc=read_only_view(batch.first_arc),
+        first_vertex=read_only_view(batch.first_vertex),
+        tail=read_only_view(batch.tail),
+        head=read_only_view(batch.head),
+        capacity=read_only_view(batch.capacity),
+        reverse=read_only_view(reverse),
+        source=read_only_view(source),
+        sink=read_only_view(sink),
     )
 
 
