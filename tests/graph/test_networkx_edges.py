@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.errors import InvalidInputError
-from preflow.graph.network import edge_values
+from preflow.graph.network import column_values
 from preflow.graph.networkx_edges import read_networkx
 
 nx = pytest.importorskip("networkx")
@@ -81,7 +81,7 @@ def test_plain_numbers_are_read_like_objects(values: list[Any]) -> None:
 
     def outcome(numbers: list[Any]) -> Any:
         try:
-            array, larger = edge_values(numbers, "weight", signed=True)
+            array, larger = column_values(numbers, "weight", signed=True)
         except Exception as error:
             return type(error)
         return array.dtype, array.tolist(), larger

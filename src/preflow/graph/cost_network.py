@@ -37,7 +37,6 @@ from .network import (
     as_array,
     check_ends,
     column_values,
-    edge_values,
     frozen,
     read_capacities,
     read_signed,
@@ -315,15 +314,15 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         [5, -5]
         """
         edges = read_networkx(graph)
-        limits, _ = edge_values(edges.values(capacity, np.inf), capacity)
+        limits, _ = column_values(edges.values(capacity, np.inf), capacity)
         if weight is None:
             costs, larger = np.zeros(len(edges.tail), dtype=np.int64), False
         else:
             check_not_misnamed(edges.data, weight, "weight", (capacity, lower))
-            costs, larger = edge_values(edges.values(weight, 0), weight, signed=True)
-        least, huge = edge_values(edges.values(lower, 0), lower, signed=True)
+            costs, larger = column_values(edges.values(weight, 0), weight, signed=True)
+        least, huge = column_values(edges.values(lower, 0), lower, signed=True)
         nodes = graph.nodes
-        demands, many = edge_values([nodes[v].get(demand, 0) for v in edges.labels], demand, signed=True)
+        demands, many = column_values([nodes[v].get(demand, 0) for v in edges.labels], demand, signed=True)
         if larger or huge or many:
             raise CapacityOverflowError("an attribute of an edge or a node does not fit int64")
         return cls(

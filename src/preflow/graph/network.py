@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -384,7 +384,7 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
             if not callable(capacity):
                 check_attribute(edges.data, capacity, "capacity")
             name = "capacity" if callable(capacity) else capacity
-            values, saturated = edge_values(edges.values(capacity, np.inf), name)
+            values, saturated = column_values(edges.values(capacity, np.inf), name)
         reverse = None if graph.is_directed() else values
         return cls(
             len(edges.labels),
@@ -669,9 +669,11 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, np.bool_) or (isinstance(value, Rational) and value.denominator == 1)
 
 
-def edge_values(values: list[Any], name: str, *, signed: bool = False) -> tuple[Array, bool]:
-    """Return the values of an attribute of all edges of a graph: see `read_capacities`."""
-    if not len(values):
+def column_values(values: AnyArray, name: str, *, signed: bool = False) -> tuple[Array, bool]:
+    """Return a column of numbers, a list or an array, as int64 or float64: see `read_capacities`."""
+    if not isinstance(values, list | tuple):
+        return read_capacities(values, len(values), name, signed=signed)
+    if not values:
         return np.zeros(0, dtype=np.int64), False
     plain = _from_plain_numbers(values)
     if plain is not None:
@@ -681,14 +683,7 @@ def edge_values(values: list[Any], name: str, *, signed: bool = False) -> tuple[
     return _from_objects(objects, name, signed)
 
 
-def column_values(values: AnyArray, name: str, *, signed: bool = False) -> tuple[Array, bool]:
-    """Return a column of numbers, a list or an array, as int64 or float64: see `read_capacities`."""
-    if isinstance(values, list | tuple):
-        return edge_values(list(values), name, signed=signed)
-    return read_capacities(values, len(values), name, signed=signed)
-
-
-def _from_plain_numbers(values: list[Any]) -> Array | None:
+def _from_plain_numbers(values: Sequence[Any]) -> Array | None:
     """Return Python's own numbers as int64 or float64 if these represent all of them, else None."""
     kinds = set(map(type, values))
     if kinds == {int}:

@@ -86,12 +86,7 @@ class Standardised:
 
     def flow(self, found: NDArray[np.int64]) -> Array:
         """Return the flow of the input arcs in the caller's units; the array of the form may be changed."""
-        flow = found  # the solver's array, unless it has more arcs
-        if len(self.undirected):
-            flow = found[: self.num_arcs].copy()
-            flow[self.undirected] -= found[self.num_arcs :]
-        if self.lower is not None:
-            flow += self.lower
+        flow = self._of_arcs(found)
         if self.amount_exponent is None:
             return flow
         if self.whole:
@@ -99,6 +94,16 @@ class Standardised:
             return np.clip(flow, -(INT64_MAX >> shift), INT64_MAX >> shift) << shift
         with np.errstate(over="ignore"):  # of an amount that its capacity limits
             return np.ldexp(flow.astype(np.float64), -self.amount_exponent)
+
+    def _of_arcs(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the flow of the input arcs in the form's units, in this array unless it has more arcs."""
+        flow = found
+        if len(self.undirected):
+            flow = found[: self.num_arcs].copy()
+            flow[self.undirected] -= found[self.num_arcs :]
+        if self.lower is not None:
+            flow += self.lower
+        return flow
 
     def lack(self, network: CostNetwork, supply: Array, found: NDArray[np.int64]) -> float:
         """Return by how much what vertices send differs from given supplies, in all, and arcs pass bounds.
@@ -108,10 +113,7 @@ class Standardised:
         exponent = self.amount_exponent
         if exponent is None:
             return 0.0
-        sent = found[: self.num_arcs].copy()
-        sent[self.undirected] -= found[self.num_arcs :]
-        if self.lower is not None:
-            sent += self.lower
+        sent = self._of_arcs(found.copy())
         out = np.zeros(network.num_vertices, dtype=np.int64)
         np.add.at(out, network.tail, sent)
         np.subtract.at(out, network.head, sent)
@@ -143,10 +145,7 @@ class Standardised:
         """Return potentials in the form's units from those in the caller's, perhaps in the same array."""
         if self.cost_exponent is None and potentials.dtype.kind == "i":
             return potentials.astype(np.int64, copy=False)
-        with np.errstate(over="ignore"):  # earlier costs may have been far larger
-            scaled = np.ldexp(potentials.astype(np.float64), self.cost_exponent or 0)
-        whole: NDArray[np.int64] = np.rint(np.clip(scaled, -(2.0**60), 2.0**60)).astype(np.int64)
-        return whole
+        return _rounded(potentials, self.cost_exponent or 0, 2.0**60)
 
     def potentials(self, found: NDArray[np.int64], zero: int) -> Array:
         """Return the potentials in the caller's units: floats are those above that of a vertex."""
@@ -374,11 +373,11 @@ def _without_lower(network: CostNetwork, supply: Array, lower: Array) -> Array:
     return left
 
 
-def _rounded(values: Array, exponent: int) -> NDArray[np.int64]:
-    """Return values times two to `exponent` as integers, those past `MOST` as `MOST`."""
-    with np.errstate(over="ignore"):  # an earlier flow may be far above the capacities of today
+def _rounded(values: Array, exponent: int, most: float = float(MOST)) -> NDArray[np.int64]:
+    """Return values times two to `exponent` as integers of at most this size."""
+    with np.errstate(over="ignore"):  # an earlier answer may be far larger than those of today
         scaled = np.ldexp(values.astype(np.float64), exponent)
-    whole: NDArray[np.int64] = np.rint(np.clip(scaled, -float(MOST), float(MOST))).astype(np.int64)
+    whole: NDArray[np.int64] = np.rint(np.clip(scaled, -most, most)).astype(np.int64)
     return whole
 
 

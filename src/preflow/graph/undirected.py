@@ -397,10 +397,6 @@ def as_undirected_graph(
     InvalidInputError if `weight` is None, and edges have numbers, but none with a usual name.
     """
     name = weight if isinstance(weight, str) else None
-    read = _labelled_graph(graph, weight, usual, everywhere, called)
-    if read is not None:
-        given = name is not None or weight is None or weight is False
-        return read if given else read.with_weights(weight)
     if isinstance(graph, UndirectedGraph):
         read = graph
     elif isinstance(graph, tuple):
@@ -412,6 +408,10 @@ def as_undirected_graph(
     elif hasattr(graph, "tocsr"):
         read = UndirectedGraph.from_scipy(graph, weights=weight is None)
     else:
+        labelled = _labelled_graph(graph, name, usual if weight is None else (), everywhere, called)
+        if labelled is not None:
+            given = name is not None or weight is None or weight is False
+            return labelled if given else labelled.with_weights(weight)
         raise InvalidInputError(
             "a graph is an UndirectedGraph, a tuple (tail, head) or (tail, head, weight) of arrays, a list "
             "of such tuples, a table, a dictionary, a symmetric sparse matrix, or a NetworkX graph, not "
@@ -428,34 +428,30 @@ def as_undirected_graph(
 
 
 def _labelled_graph(
-    graph: GraphInput, weight: WeightInput, usual: Sequence[str], everywhere: bool, called: str
+    graph: GraphInput, name: str | None, usual: Sequence[str], everywhere: bool, called: str
 ) -> UndirectedGraph | None:
     """Return the graph of an object whose vertices have labels; None for other objects.
 
-    Its weights are those that `weight` names, and its own if that is None.
+    Its weights have this name, or the first of the `usual` ones that it has; if there are none, no weights.
     """
-    name = weight if isinstance(weight, str) else None
-    by_default = weight is None
-    if isinstance(graph, UndirectedGraph):
-        return None
     if is_networkx(graph):
         _refuse_directed(graph, called)
         edges = read_networkx(graph)
-        name = usual_attribute(edges.data, usual) if by_default else name
+        name = usual_attribute(edges.data, usual) if usual else name
         return UndirectedGraph._of_networkx(edges, name, _default(name, everywhere))
     if is_edge_list(graph):
-        if by_default:
+        if usual:
             name = _name_of_weight((edge[2] for edge in graph if len(edge) == 3), usual)
         columns = read_tuples(graph, ("u", "v"), _attributes(name, _default(name, everywhere)))
         return UndirectedGraph._from_columns(columns)
-    if isinstance(graph, Mapping) and not hasattr(graph, "tocsr"):
-        if by_default:
+    if isinstance(graph, Mapping):
+        if usual:
             rows = [row for row in graph.values() if isinstance(row, Mapping)]
             name = _name_of_weight((number for row in rows for number in row.values()), usual)
         columns = read_dict(graph, _attributes(name, _default(name, everywhere)))
         return UndirectedGraph._from_columns(columns, merge=True)
     if is_table(graph):
-        if by_default:
+        if usual:
             name = usual_column(graph, usual, ("source", "target"))
         with other_names_by("UndirectedGraph.from_pandas"):
             return UndirectedGraph.from_pandas(graph, weight=name)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import Array, Untyped
 from ...errors import InvalidInputError
-from ...graph.network import EXACT_FLOAT, edge_values
+from ...graph.network import EXACT_FLOAT, column_values
 from ...graph.networkx_edges import EdgeFunction, GraphEdges
 
 Capacity: TypeAlias = str | EdgeFunction
@@ -26,7 +26,7 @@ def read_values(values: list[Untyped], name: str, *, signed: bool = False) -> tu
     for kind in kinds:
         if not issubclass(kind, KINDS):
             raise InvalidInputError(f"{name} has values of the type {kind.__name__}")
-    array, larger = edge_values(values, name, signed=signed)
+    array, larger = column_values(values, name, signed=signed)
     if larger:
         raise InvalidInputError(f"{name} has a value that does not fit int64")
     floating = tuple(kind for kind in kinds if issubclass(kind, float | np.floating))
