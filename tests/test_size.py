@@ -23,25 +23,25 @@ LINES = {
     ".": 1811,  # min_cut imports what grids need; aliases of arrays have types; what each attempt did
     "assignment": 10424,  # overloads are imported from a module of their own
     "bipartite": 5041,  # pieces of several solvers are beside them
-    "certify": 4843,  # what a cut allows counts here, no longer in reductions and mincost
+    "certify": 4827,  # what a cut allows counts here, no longer in reductions and mincost
     "cli": 4031,
-    "connectivity": 1990,
+    "connectivity": 1943,
     "cuda": 2191,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7500,  # arguments by name
     "drawing": 835,
     "forests": 1158,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4945,  # the same
     "generators": 3273,
-    "graph": 10845,  # results become tables, terminals and changes are read here
+    "graph": 10809,  # results become tables, terminals and changes are read here
     "gridcut": 7580,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
-    "kernels": 3123,  # the heap of three problems
-    "maxflow": 10946,  # methods of batches import NoOptions
+    "kernels": 2984,  # the heap of three problems
+    "maxflow": 10937,  # methods of batches import NoOptions
     "mincost": 5213,  # the same; cycles past float64; arrays of a residual network have types
     "network": 312,
     "papers": 7017,  # pieces of several solvers are beside them
-    "parallel": 3283,  # overloads are imported from a module of their own
+    "parallel": 3232,  # overloads are imported from a module of their own
     "reductions": 4530,  # shares that sum past int64 are refused
     "solving": 1967,  # arrays of results become read-only here, no longer in each result
     "steps": 2261,  # arguments of kernels by name

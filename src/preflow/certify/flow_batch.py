@@ -142,27 +142,10 @@ def unproved_items(
     is returned may be right.
     """
     is_float = batch.capacity.dtype.kind == "f"
-    reverse = batch.capacity[:0] if batch.reverse_capacity is None else batch.reverse_capacity
     errors = (ROUNDING, 4 * SUM_ERROR, np.finfo(np.float64).max) if is_float else (0.0, 0.0, LARGEST_SUM)
     rounding, sum_error, most = map(np.float64, errors)
-    claims = Claims(
-        first_arc=read_only_view(batch.first_arc),
-        first_vertex=read_only_view(batch.first_vertex),
-        tail=read_only_view(batch.tail),
-        head=read_only_view(batch.head),
-        capacity=read_only_view(batch.capacity),
-        reverse=read_only_view(reverse),
-        source=read_only_view(source),
-        sink=read_only_view(sink),
-        flow=read_only_view(flow),
-        sink_side=read_only_view(sink_side),
-        source_side=read_only_view(source_side),
-        value=read_only_view(value),
-        gap=read_only_view(gap),
-        rounding=rounding,
-        sum_error=sum_error,
-        most=most,
-    )
+    claimed = map(read_only_view, (source, sink, flow, sink_side, source_side, value, gap))
+    claims = Claims._make((*batch.views(), *claimed, rounding, sum_error, most))
     proved = np.zeros(len(batch), dtype=bool)
     balance = np.zeros(int(batch.num_vertices.max(initial=0)), dtype=batch.capacity.dtype)
     prove_items(claims, balance, proved)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.read_only import ReadOnlyArrays, read_only_view
 from .network import (
     EXACT_FLOAT,
     FlowNetwork,
@@ -145,6 +145,12 @@ class FlowNetworkBatch(HostArrays, ReadOnlyArrays):
             labels=None if given is None else given.labels,
             saturated=saturated,
         )
+
+    def views(self) -> tuple[Array, ...]:
+        """Return what kernels read as read-only views: the beginnings of items, arcs and capacities."""
+        reverse = self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
+        parts = self.first_arc, self.first_vertex, self.tail, self.head, self.capacity, reverse
+        return tuple(map(read_only_view, parts))
 
     def index(self, item: int) -> int:
         """Return the number of an item from 0; negative numbers count from the end.

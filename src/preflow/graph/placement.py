@@ -29,6 +29,7 @@ INTERNAL = {
     "remember_columns",
     "plain",
     "restore",
+    "views",
 }
 
 

@@ -67,7 +67,7 @@ def read_only(form: StandardForm) -> StandardForm:
     Some arrays of a form are those of the caller's network, and read-only. Numba compiles a kernel for each
     combination; this leaves one.
     """
-    return StandardForm(*map(read_only_view, form))
+    return StandardForm._make(map(read_only_view, form))
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,18 +58,8 @@ class Found(NamedTuple):
 
 
 def items_of(batch: FlowNetworkBatch, source: NDArray[np.int64], sink: NDArray[np.int64]) -> Items:
-    """Return the arrays of a batch as read-only views, so that kernels are compiled for one kind of them."""
-    reverse = batch.capacity[:0] if batch.reverse_capacity is None else batch.reverse_capacity
-    return Items(
-        first_arc=read_only_view(batch.first_arc),
-        first_vertex=read_only_view(batch.first_vertex),
-        tail=read_only_view(batch.tail),
-        head=read_only_view(batch.head),
-        capacity=read_only_view(batch.capacity),
-        reverse=read_only_view(reverse),
-        source=read_only_view(source),
-        sink=read_only_view(sink),
-    )
+    """Return the arrays of a batch as read-only views."""
+    return Items._make((*batch.views(), read_only_view(source), read_only_view(sink)))
 
 
 def nothing_found(batch: FlowNetworkBatch) -> Found:
