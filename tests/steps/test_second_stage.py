@@ -160,7 +160,7 @@ def test_long_cycles_are_left_to_the_trees(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize("part", ["return_directly", "topological_order", "return_upstream", "arc_flows"])
+@pytest.mark.parametrize("part", ["return_directly", "topological_order", "return_along_flow", "arc_flows"])
 @pytest.mark.parametrize("before", [False, True])
 def test_a_flow_that_is_read_again_after_an_interruption(
     part: str, before: bool, monkeypatch: pytest.MonkeyPatch

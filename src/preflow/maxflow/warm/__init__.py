@@ -25,7 +25,7 @@ residual capacity from `v` to the sink is left, so `v` is on the sink side. Flow
         for every deficit: add it to the capacity to the sink
         run any method of maximum flow: a maximum preflow, its cut
         take these capacities away; what is left of deficits
-            goes to the sink directly or downstream                      cancel_downstream
+            goes to the sink directly or downstream                      second_stage
         return excess to the source                                      second_stage
         compute the flow of every input arc
 
@@ -61,7 +61,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...arrays import Array, Index, Indices, Int64, Integers, NetworkInput, Vertices
+from ...arrays import Array, Indices, Int64, NetworkInput, Vertices
 from ...errors import InvalidInputError
 from ...graph.changing import Changing, read_changes
 from ...graph.convert import as_flow_problem
@@ -87,7 +87,7 @@ from ...solving.plan import Plan
 from ...solving.run import Deadline
 from ...solving.timing import timed
 from ...stats import SolveStats, added_up
-from ...steps.second_stage import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
+from ...steps.second_stage import Unused, flow_of_arcs, return_along_flow, return_directly, topological_order
 from ...steps.step import FlowProblem, KnownFlow
 from ..api import FlowCall, cut_contracted, smallest_cut
 from ..policy import choose
@@ -236,36 +236,6 @@ def put_flow(arcs: InputArcs, pairs: Pairs, state: FlowState, flow: NDArray[np.i
         if u < source and v == sink:
             net.sink_residual[u] -= amount
             net.excess[u] -= amount
-
-
-@kernel
-def cancel_downstream(
-    net: ResidualArrays, initial: Integers, order: Indices, count: Index, sink_capacity: NDArray[np.int64]
-) -> None:
-    """Cancel as much flow out of the listed vertices as they have deficits, in order."""
-    k = np.uint64(len(order)) - count
-    n = np.uint64(len(order))
-    while k < n:
-        v = np.uint64(order[k])
-        k += ONE
-        deficit = -net.excess[v]
-        if deficit <= 0:
-            continue
-        amount = min(deficit, sink_capacity[v] - net.sink_residual[v])
-        net.sink_residual[v] += amount
-        deficit -= amount
-        a = np.uint64(net.first_out[v])
-        last = np.uint64(net.first_out[v + ONE])
-        while deficit > 0 and a < last:
-            outflow = initial[a] - net.residual[a]
-            if outflow > 0:
-                amount = min(deficit, outflow)
-                net.residual[a] += amount
-                net.residual[net.reverse[a]] -= amount
-                net.excess[net.head[a]] -= amount
-                deficit -= amount
-            a += ONE
-        net.excess[v] = -deficit
 
 
 @kernel
@@ -1021,26 +991,14 @@ def _solve_by_method(call: FlowCall, state: FlowState) -> tuple[NDArray[np.bool_
 def _end_excess(state: FlowState) -> None:
     """Cancel deficits, and return excess to the source."""
     net = state.net
-    deficient = np.flatnonzero(net.excess < 0)
-    if len(deficient):
-        _cancel_deficits(state, deficient)
     returned = np.zeros_like(net.excess)
-    if return_directly(net.excess, state.source_capacity, returned):
-        order, count = topological_order(net, state.initial, 1)
-        return_upstream(net, state.initial, order, count, state.source_capacity, returned)
+    ways = (-1, state.sink_capacity, net.sink_residual), (1, state.source_capacity, returned)
+    for way, capacity, used in ways:
+        sign = np.int64(way)
+        if return_directly(net.excess, capacity, used, sign):
+            order, count = topological_order(net, state.initial, way)
+            return_along_flow(net, state.initial, order, count, capacity, used, sign)
     net.excess[:] = returned
-
-
-def _cancel_deficits(state: FlowState, deficient: NDArray[np.int64]) -> None:
-    """Cancel flow to the sink, directly or downstream, until none of these vertices has a deficit."""
-    net = state.net
-    amount = np.minimum(-net.excess[deficient], state.sink_capacity[deficient] - net.sink_residual[deficient])
-    amount = np.maximum(amount, 0)
-    net.sink_residual[deficient] += amount
-    net.excess[deficient] += amount
-    if (net.excess[deficient] < 0).any():
-        order, count = topological_order(net, state.initial, -1)
-        cancel_downstream(net, state.initial, order, count, state.sink_capacity)
 
 
 def _arc_flows(kept: _Kept, network: FlowNetwork) -> NDArray[np.int64]:

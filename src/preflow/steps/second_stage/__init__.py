@@ -8,8 +8,11 @@ the arcs that brought it.
     return excess over the vertex's own source arc                       return_directly
     list the vertices from which excess came, in topological order       order_along_flow
         (a depth-first search; it cancels the cycles of flow it meets)
-    in that order, push the excess of each back along incoming flow      return_upstream
+    in that order, push the excess of each back along incoming flow      return_along_flow
     compute the flow of every input arc                                  flow_of_arcs
+
+With the `sign` -1 instead of 1 the same functions cancel deficits, which are negative excess, along outgoing
+flow to the sink: a flow that is continued after changes may have some.
 
 In practice this takes linear time. Many cycles of flow could make it slow: cancelling a cycle takes time
 proportional to its length. So the search counts the arcs of the cycles that it cancels, and gives up after
@@ -61,16 +64,17 @@ class Unused(NamedTuple):
 
 @kernel
 def return_directly(
-    excess: NDArray[np.int64], source_capacity: NDArray[np.int64], returned: NDArray[np.int64]
+    excess: NDArray[np.int64], capacity: NDArray[np.int64], returned: NDArray[np.int64], sign: Int64
 ) -> bool:
-    """Return excess over the vertex's own source arc; return whether any excess is left."""
+    """Return excess over the arcs of vertices from the source; return whether any excess is left."""
     left = False
     for v in range(len(excess)):
-        if excess[v] > 0:
-            amount = min(excess[v], source_capacity[v] - returned[v])
+        there = sign * excess[v]
+        if there > 0:
+            amount = min(there, capacity[v] - returned[v])
             returned[v] += amount
-            excess[v] -= amount
-            left = left or excess[v] > 0
+            excess[v] -= sign * amount
+            left = left or amount < there
     return left
 
 
@@ -120,9 +124,9 @@ def order_along_flow(
 
     The search follows flow backwards and cancels the cycles of flow that it meets. If the residual capacity
     of an arc (v, w) is above its initial one, flow goes from w to v. With the `sign` -1 instead of 1 the
-    search follows flow forwards, from the vertices with a deficit, which is negative excess. Return the
-    number of listed vertices, which are the last entries of `order`, and False if the search gave up, because
-    its cycles had more than `most_steps` arcs in all.
+    search follows flow forwards, from the vertices with a deficit. Return the number of listed vertices,
+    which are the last entries of `order`, and False if the search gave up, because its cycles had more than
+    `most_steps` arcs in all.
     """
     n = np.uint64(len(net.excess))
     steps = ZERO
@@ -171,13 +175,14 @@ def order_along_flow(
 
 
 @kernel
-def return_upstream(
+def return_along_flow(
     net: ResidualArrays,
     initial: Integers,
     order: Indices,
     count: Index,
-    source_capacity: NDArray[np.int64],
+    capacity: NDArray[np.int64],
     returned: NDArray[np.int64],
+    sign: Int64,
 ) -> None:
     """Push the excess of the listed vertices back, in order: to the source directly, then along inflow."""
     k = np.uint64(len(order)) - count
@@ -185,23 +190,23 @@ def return_upstream(
     while k < n:
         v = np.uint64(order[k])
         k += ONE
-        excess = net.excess[v]
+        excess = sign * net.excess[v]
         if excess > 0:
-            amount = min(excess, source_capacity[v] - returned[v])
+            amount = min(excess, capacity[v] - returned[v])
             returned[v] += amount
             excess -= amount
         a = np.uint64(net.first_out[v])
         last = np.uint64(net.first_out[v + ONE])
         while excess > 0 and a < last:
-            inflow = net.residual[a] - initial[a]
+            inflow = sign * (net.residual[a] - initial[a])
             if inflow > 0:
                 amount = min(excess, inflow)
-                net.residual[a] -= amount
-                net.residual[net.reverse[a]] += amount
-                net.excess[net.head[a]] += amount
+                net.residual[a] -= sign * amount
+                net.residual[net.reverse[a]] += sign * amount
+                net.excess[net.head[a]] += sign * amount
                 excess -= amount
             a += ONE
-        net.excess[v] = excess
+        net.excess[v] = sign * excess
 
 
 @kernel
@@ -307,10 +312,11 @@ def return_excess(network: FlowNetwork, residual: ResidualNetwork, returned: Arr
     """
     net = residual.arrays
     source_capacity = residual.source_capacity(network)
-    if return_directly(net.excess, source_capacity, returned):
+    sign = np.int64(1)
+    if return_directly(net.excess, source_capacity, returned, sign):
         initial = residual.initial_residual(network)
         order, count = topological_order(net, initial, 1)
-        return_upstream(net, initial, order, count, source_capacity, returned)
+        return_along_flow(net, initial, order, count, source_capacity, returned, sign)
 
 
 def topological_order(net: ResidualArrays, initial: Array, sign: int) -> tuple[Array, np.uint64]:
