@@ -36,15 +36,15 @@ LINES = {
     "gridcut": 7580,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
-    "kernels": 2984,  # the heap of three problems
-    "maxflow": 10937,  # methods of batches import NoOptions
+    "kernels": 2982,  # the heap of three problems
+    "maxflow": 10895,  # methods of batches import NoOptions
     "mincost": 5213,  # the same; cycles past float64; arrays of a residual network have types
     "network": 312,
     "papers": 7017,  # pieces of several solvers are beside them
     "parallel": 3232,  # overloads are imported from a module of their own
     "reductions": 4530,  # shares that sum past int64 are refused
     "solving": 1967,  # arrays of results become read-only here, no longer in each result
-    "steps": 2261,  # arguments of kernels by name
+    "steps": 2267,  # arguments of kernels by name
     "transportation": 4861,  # its record
     "vision": 9356,  # parameters that are options of a command are described one by one
 }
