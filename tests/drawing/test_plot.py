@@ -15,7 +15,7 @@ import pytest
 import preflow
 from preflow import reductions, vision
 from preflow.drawing.axes import MOST_ARCS, MOST_VERTICES
-from preflow.drawing.layout import by_springs, in_layers
+from preflow.drawing.networks import by_springs, in_layers
 from preflow.errors import InvalidInputError, MissingDependencyError
 from preflow.solving.result import HEADLINES, NOT_OPTIMAL, BoundedResult
 

@@ -19,8 +19,8 @@ import preflow
 from preflow import generators
 from preflow.errors import CapacityOverflowError, InvalidInputError
 from preflow.generators import FAMILIES
+from preflow.generators.dimacs import HALVED_CAPACITY
 from preflow.generators.sampling import distinct_rows
-from preflow.generators.washington import HALVED_CAPACITY
 from preflow.graph.network import MaxFlowProblem
 from tests.support.paths import DATA
 

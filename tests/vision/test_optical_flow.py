@@ -14,7 +14,7 @@ from preflow.errors import InvalidInputError, ParseError
 from preflow.io.flo import read_flo, write_flo
 from preflow.vision import endpoint_error, find_optical_flow, flow_picture, read_image, write_image
 from preflow.vision.matching_costs import Frame, checked_frame
-from preflow.vision.optical_flow.by_expansion import candidate_displacements
+from preflow.vision.optical_flow import candidate_displacements
 from tests.support.paths import EXAMPLES
 
 DEMO = EXAMPLES / "optical_flow.py"

@@ -15,7 +15,7 @@ from preflow.vision import (
     match_stereo,
     segment_labels,
 )
-from preflow.vision.scales import FONT, written
+from preflow.vision.colours import FONT, written
 
 TEXTURE = np.random.default_rng(0).random((16, 40))
 

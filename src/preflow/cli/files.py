@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,15 +52,22 @@ class Terminals:
     undirected: bool = False
     ends: tuple[str, str] | None = None
 
-    def check_file(self, file: str) -> None:
-        """Raise InvalidInputError if there are any for a file that is no table."""
+    @classmethod
+    def of(cls, file: str, given: dict[str, Any]) -> Terminals:
+        """Take the options of a table out of those of a command.
+
+        InvalidInputError: some are given, and the file is no table.
+        """
         from ..io.tables import TABLES
 
-        if self != Terminals() and not is_table(file):
+        found = {each.name: given.pop(each.name) for each in fields(cls) if each.name in given}
+        terminals = cls(**{**found, "ends": two_names(found["ends"])})
+        if terminals != cls() and not is_table(file):
             raise InvalidInputError(
                 f"{file}: --source, --sink, --supply, --undirected and --ends are for tables "
                 f"({', '.join(TABLES)})"
             )
+        return terminals
 
 
 def is_table(file: str) -> bool:

@@ -82,7 +82,7 @@ def segment_labels(
     steps = Steps()
     with steps.timed("read", f"reading {image}"):
         pixels = read_image(image)
-        marked = _seeds(pixels, seed, brush) if markers is None else _markers(markers)
+        marked = _marked(pixels, seed, brush) if markers is None else _markers(markers)
     result = steps.solve("segment", divide, pixels, marked, **solving)
     if verify:
         steps.verify(result)
@@ -105,7 +105,7 @@ def segment_labels(
         raise Exit(TIME_LIMIT_REACHED)
 
 
-def _seeds(pixels: Array, texts: tuple[str, ...], brush: float) -> Array:
+def _marked(pixels: Array, texts: tuple[str, ...], brush: float) -> Array:
     """Return the markers of seeds written on the command line."""
     import numpy as np
 

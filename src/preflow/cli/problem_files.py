@@ -18,7 +18,6 @@ from .files import (
     read_flow_table,
     read_network,
     read_problem,
-    two_names,
     write_answer,
 )
 from .session import VERIFICATION_FAILED, Command, working
@@ -56,10 +55,6 @@ def solve(
     *,
     min_cut: bool = False,
     output: str | None = None,
-    source: tuple[str, ...],
-    sink: tuple[str, ...],
-    supply: str | None,
-    undirected: bool,
     ends: str | None,
     flow_limit: float | None,
     **options: Any,
@@ -115,11 +110,9 @@ def solve(
     from ..mincost.api import min_cost_flow
     from ..mincost.problem import PROBLEM as MINCOST
 
-    terminals = Terminals(
-        source=source, sink=sink, supply=supply, undirected=undirected, ends=two_names(ends)
-    )
-    terminals.check_file(file)
-    task = FileProblem(file, output, others=[supply], ends=ends, **options)
+    options["ends"] = ends
+    terminals = Terminals.of(file, options)
+    task = FileProblem(file, output, others=[terminals.supply], ends=ends, **options)
     named = [problem for problem in (MAXFLOW, MINCOST) if file.endswith(problem.files)]
     if min_cut and named == [MINCOST]:
         _no_cut(file)
@@ -235,8 +228,7 @@ def info(file: str, *, ends: str | None, json: bool) -> None:
     from ..io.tables import read_network_table
     from .reports import as_json, info_facts, info_lines
 
-    columns = two_names(ends)
-    Terminals(ends=columns).check_file(file)
+    columns = Terminals.of(file, {"ends": ends}).ends
     names: dict[str, str] | None = None
     with working(f"reading {file}"):
         if is_table(file):
@@ -258,12 +250,7 @@ def info(file: str, *, ends: str | None, json: bool) -> None:
 def verify(
     file: str,
     solution: str,
-    *,
-    source: tuple[str, ...],
-    sink: tuple[str, ...],
-    supply: str | None,
-    undirected: bool,
-    ends: str | None,
+    **options: Any,
 ) -> None:
     """Check that a solution is a maximum or a minimum-cost flow.
 
@@ -296,10 +283,7 @@ def verify(
     from ..io.solution import read_solution
     from .reports import aligned, columns_text
 
-    terminals = Terminals(
-        source=source, sink=sink, supply=supply, undirected=undirected, ends=two_names(ends)
-    )
-    terminals.check_file(file)
+    terminals = Terminals.of(file, options)
     with working("reading"):
         problem, columns = read_problem(file, terminals)
         network = problem if isinstance(problem, CostNetwork) else problem.network

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..arrays import Array
 from ..errors import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -66,3 +67,13 @@ def short(name: object) -> str:
 def number(value: float) -> str:
     """Return a number in few characters."""
     return f"{value:,.0f}" if 1e4 <= abs(value) < LONGEST_WHOLE and value == int(value) else f"{value:.4g}"
+
+
+def draw_pieces(ax: Axes | None, x: Array, y: Array, x_name: str, y_name: str) -> Axes:
+    """Draw a piecewise linear function by its values at the ends, with dots where the slope changes."""
+    axes = axes_for(ax)
+    axes.plot(x, y, color=BLUE)
+    axes.plot(x[1:-1], y[1:-1], "o", color=RED)
+    axes.set_xlabel(x_name)
+    axes.set_ylabel(y_name)
+    return axes

@@ -17,7 +17,6 @@ from ..errors import InvalidInputError
 from ..graph.bipartite import BipartiteGraph
 from ..graph.cost_network import CostNetwork
 from ..graph.network import MaxFlowProblem
-from .acyclic_dense import ac_dense
 from .bipartite import (
     block_banded,
     co_authorship,
@@ -28,12 +27,8 @@ from .bipartite import (
     rmat,
     road_like,
 )
-from .genrmf import rmf
-from .grids import grid_2d, grid_3d
-from .irregular import rmat_flow, roads, superpixels, surface
-from .min_cost import cost_grid, goto, gridgen, netgen, phase_grid, point_transport, uniform_transport
-from .triangulations import delaunay, hugetrace_like, triangulation_dual
-from .washington import (
+from .dimacs import (
+    ac_dense,
     cheriyan,
     dinic_bad,
     double_exponential_line,
@@ -43,9 +38,14 @@ from .washington import (
     matching,
     mesh,
     random_level,
+    rmf,
     square_mesh,
     two_level,
 )
+from .grids import grid_2d, grid_3d
+from .irregular import rmat_flow, roads, superpixels, surface
+from .min_cost import cost_grid, goto, gridgen, netgen, phase_grid, point_transport, uniform_transport
+from .triangulations import delaunay, hugetrace_like, triangulation_dual
 
 Value: TypeAlias = int | float | bool
 Made = TypeVar("Made", MaxFlowProblem, CostNetwork, BipartiteGraph)

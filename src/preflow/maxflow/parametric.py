@@ -79,7 +79,7 @@ from ..certify.exact import LARGEST_POWER, as_floats, as_integers, float_near, q
 from ..certify.fields import check_array, checked_number
 from ..certify.flow import check_terminals
 from ..certify.parametric import LinearNetwork, PieceFlows, check_piece_fields, check_piece_flows
-from ..drawing.curves import draw_pieces
+from ..drawing.axes import draw_pieces
 from ..errors import CapacityOverflowError, InvalidInputError, SolverError, VerificationError
 from ..graph.convert import as_flow_problem
 from ..graph.network import (

@@ -1,6 +1,11 @@
-"""The Washington generator: all eleven kinds of network of the first DIMACS challenge.
+"""The generators of the first DIMACS challenge: GENRMF, the Washington generator, and dense acyclic networks.
 
-Richard Anderson's seminar, University of Washington (``washington.c``).
+GENRMF, square frames in a row, joined by random permutations: Goldfarb and Grigoriadis, "A computational
+comparison of the Dinic and network simplex methods for maximum flow", Annals of Operations Research 13
+(1988). Dense acyclic networks are those of the program ``ac`` (Setubal).
+
+The Washington generator, ``washington.c`` of Richard Anderson's seminar, University of Washington, has eleven
+kinds of network.
 
 - Kinds 1 to 5 are levels of vertices with arcs from each level to the next.
 - Kinds 6 to 8 are a line of ``n * m`` vertices with arcs to random vertices nearby. The source leads to the
@@ -45,6 +50,83 @@ HALVED_CAPACITY: NDArray[np.int64] = np.array(
 # fmt: on
 #: The capacity of arcs that are not meant to bind, in the DIMACS files.
 VERY_BIG = 1_000_000
+
+
+def rmf(
+    side: int,
+    frames: int,
+    *,
+    min_capacity: int = 1,
+    max_capacity: int = 10_000,
+    seed: int = 0,
+) -> MaxFlowProblem:
+    """Return a GENRMF network: many small frames ("long") or few large ones ("wide").
+
+    Within a frame every vertex has an arc to each of its four grid neighbours, of capacity
+    ``max_capacity * side**2``, which never binds. From each frame to the next a random permutation
+    leads, one arc a vertex, of capacity uniform in ``[min_capacity, max_capacity]``. The source is the
+    first vertex of the first frame, the sink the last of the last.
+
+    Parameters
+    ----------
+    side : int
+        a: a frame has ``side * side`` vertices.
+    frames : int
+        b: number of frames.
+    min_capacity, max_capacity : int
+        c1 and c2.
+
+    Returns
+    -------
+    MaxFlowProblem
+        ``a*a*b`` vertices and ``5*a*a*b - 4*a*b - a*a`` arcs, ordered by tail as in the original: the arc
+        to the next frame, then right, left, down, up.
+
+    Examples
+    --------
+    >>> rmf(16, 8)
+    MaxFlowProblem('rmf-wide 16x8 seed 0': 2,048 vertices, 9,472 arcs, source 0, sink 2047)
+    """
+    side = check_integer("side", side)
+    frames = check_integer("frames", frames)
+    min_capacity = check_integer("min_capacity", min_capacity, minimum=0)
+    check_capacity("max_capacity", max_capacity, factor=side * side)
+    if min_capacity > max_capacity:
+        raise InvalidInputError(f"min_capacity {min_capacity} is above max_capacity {max_capacity}")
+    area = side * side
+    num_vertices = area * frames
+    if num_vertices < 2:
+        raise InvalidInputError("side 1 and frames 1 leave a single vertex: source and sink must differ")
+    rng = seeded(seed)
+
+    vertex = np.arange(num_vertices, dtype=np.int64)
+    column, row = vertex % side, vertex // side % side
+    next_frame = rng.permuted(np.broadcast_to(np.arange(area), (frames - 1, area)), axis=1)
+    next_frame += np.arange(area, num_vertices, area)[:, np.newaxis]
+
+    head = np.empty((num_vertices, 5), dtype=np.int64)
+    head[: num_vertices - area, 0] = next_frame.ravel()
+    head[:, 1:] = vertex[:, np.newaxis] + np.array([1, -1, side, -side])
+    exists = np.empty((num_vertices, 5), dtype=np.bool_)
+    exists[:, 0] = vertex < num_vertices - area
+    exists[:, 1], exists[:, 2] = column < side - 1, column > 0
+    exists[:, 3], exists[:, 4] = row < side - 1, row > 0
+    capacity = np.full((num_vertices, 5), max_capacity * area, dtype=np.int64)
+    capacity[: num_vertices - area, 0] = rng.integers(
+        min_capacity, max_capacity, size=num_vertices - area, endpoint=True
+    )
+    network = FlowNetwork.from_arrays(
+        np.repeat(vertex, exists.sum(axis=1)), head[exists], capacity[exists], num_vertices=num_vertices
+    )
+    shape = "rmf-wide" if side > frames else "rmf-long" if side < frames else "genrmf"
+    name = instance_name(
+        shape,
+        f"{side}x{frames}",
+        seed,
+        min_capacity=(min_capacity, 1),
+        max_capacity=(max_capacity, 10_000),
+    )
+    return MaxFlowProblem(network, 0, num_vertices - 1, name=name)
 
 
 def mesh(width: int, levels: int, *, max_capacity: int = DEFAULT_CAPACITY, seed: int = 0) -> MaxFlowProblem:
@@ -553,3 +635,40 @@ def _with_terminals(
         num_vertices=sink + 1,
     )
     return MaxFlowProblem(network, 0, sink, name=name)
+
+
+def ac_dense(n: int, *, max_capacity: int = 1_000_000, seed: int = 0) -> MaxFlowProblem:
+    """Return the complete acyclic network: an arc from every vertex to every later one.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices; the source is the first, the sink the last.
+    max_capacity : int
+        Capacities are uniform in ``[1, max_capacity]``: 10**6 in the original program, 10,000 in Cihan's
+        measurements.
+
+    Returns
+    -------
+    MaxFlowProblem
+        ``n`` vertices and ``n * (n - 1) / 2`` arcs, by tail and then by head as in the original.
+
+    Examples
+    --------
+    >>> ac_dense(200)
+    MaxFlowProblem('ac-dense 200 seed 0': 200 vertices, 19,900 arcs, source 0, sink 199)
+    """
+    n = check_integer("n", n, minimum=2)
+    check_capacity("max_capacity", max_capacity)
+    rng = seeded(seed)
+    degree = np.arange(n - 1, -1, -1, dtype=np.int64)
+    num_arcs = n * (n - 1) // 2
+    tail = np.repeat(np.arange(n, dtype=np.uint32), degree)
+    first_arc = np.cumsum(degree) - degree
+    # Arc i of the list is arc i - first_arc[tail] of its tail, and the first of those leads to tail + 1.
+    head = np.arange(1, num_arcs + 1, dtype=np.int64)
+    head -= np.repeat(first_arc - np.arange(n), degree)
+    capacity = rng.integers(1, max_capacity, size=num_arcs, endpoint=True)
+    network = FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n)
+    name = instance_name("ac-dense", f"{n}", seed, max_capacity=(max_capacity, 1_000_000))
+    return MaxFlowProblem(network, 0, n - 1, name=name)
