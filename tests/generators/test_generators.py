@@ -20,7 +20,7 @@ from preflow import generators
 from preflow.errors import CapacityOverflowError, InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.generators.dimacs import HALVED_CAPACITY
-from preflow.generators.sampling import distinct_rows
+from preflow.generators.parameters import distinct_rows
 from preflow.graph.network import MaxFlowProblem
 from tests.support.paths import DATA
 

@@ -10,11 +10,9 @@ from .. import __version__
 from ..errors import InvalidInputError
 from .assignment import assign
 from .correspondence import optical_flow, stereo
-from .denoising import denoise
 from .fetching import fetch
-from .images import segment
+from .images import denoise, segment, segment_labels
 from .instances import generate
-from .labels import segment_labels
 from .matching import match
 from .painting import paint
 from .problem_files import info, methods, solve, verify

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ..arrays import Array
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
-from .parameters import seeded
-from .sampling import distinct_rows
+from .parameters import distinct_rows, seeded
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from ..checks import check_integer
 from ..errors import InvalidInputError
 from ..graph.network import FlowNetwork, MaxFlowProblem
-from .parameters import check_capacity, instance_name, seeded
-from .sampling import distinct_rows
+from .parameters import check_capacity, distinct_rows, instance_name, seeded
 
 #: Default largest capacity of kinds 1, 2, 3 and 5.
 DEFAULT_CAPACITY = 10_000

@@ -8,8 +8,6 @@ from .energy import minimize_energy as minimize_energy
 from .expansion import Labelling as Labelling
 from .expansion import alpha_beta_swap as alpha_beta_swap
 from .expansion import alpha_expansion as alpha_expansion
-from .grab_cut import GrabCut as GrabCut
-from .grab_cut import grabcut as grabcut
 from .graph_labels import GraphLabelEnergy as GraphLabelEnergy
 from .graph_labels import GraphLabelling as GraphLabelling
 from .graph_labels import label_graph as label_graph
@@ -37,7 +35,9 @@ from .seeds import box as box
 from .seeds import parse_seeds as parse_seeds
 from .seeds import seeds_from_labels as seeds_from_labels
 from .seeds import stroke as stroke
+from .segmentation import GrabCut as GrabCut
 from .segmentation import Segmentation as Segmentation
+from .segmentation import grabcut as grabcut
 from .segmentation import segment as segment
 from .segmentation import segmentation_network as segmentation_network
 from .stereo import Stereo as Stereo

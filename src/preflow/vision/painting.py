@@ -30,7 +30,6 @@ from ..solving.read_only import read_only_view
 from ..solving.run import Control
 from ..stats import SolveStats
 from .colour_models import Palette
-from .grab_cut import grabcut
 from .seeds import Point, bounding_box, box, stroke
 from .segmentation import (
     CAPACITY_PER_NAT,
@@ -39,6 +38,7 @@ from .segmentation import (
     Segmentation,
     check_channels,
     checked_seeds,
+    grabcut,
     log_ratio,
     own,
 )
