@@ -14,8 +14,7 @@ import pytest
 
 from preflow.errors import InvalidInputError
 from preflow.vision import napari_plugin, segment
-from preflow.vision.napari_plugin.dock import PaintDock
-from preflow.vision.napari_plugin.layers import LayerSession, pixels_of, seed_labels
+from preflow.vision.napari_plugin.dock import LayerSession, PaintDock, pixels_of, seed_labels
 from tests.vision.painter.pages import H, W, picture, settled, until
 
 MANIFEST = Path(napari_plugin.__file__).with_name("napari.yaml")

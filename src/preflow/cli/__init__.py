@@ -8,8 +8,8 @@ import click
 
 from .. import __version__
 from ..errors import InvalidInputError
-from .assignment import assign
 from .correspondence import optical_flow, stereo
+from .costs import assign, transport
 from .fetching import fetch
 from .images import denoise, segment, segment_labels
 from .instances import generate
@@ -18,7 +18,6 @@ from .painting import paint
 from .problem_files import info, methods, solve, verify
 from .samples import samples
 from .session import Command, ProgramGroup
-from .transport import transport
 
 
 @click.command(cls=Command)
