@@ -24,14 +24,14 @@ LINES = {
     "assignment": 10424,  # overloads are imported from a module of their own
     "bipartite": 5041,  # pieces of several solvers are beside them
     "certify": 4827,  # what a cut allows counts here, no longer in reductions and mincost
-    "cli": 4031,
+    "cli": 3970,
     "connectivity": 1943,
     "cuda": 2191,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7500,  # arguments by name
-    "drawing": 835,
+    "drawing": 815,
     "forests": 1158,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4945,  # the same
-    "generators": 3273,
+    "generators": 3244,
     "graph": 10809,  # results become tables, terminals and changes are read here
     "gridcut": 7580,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
     "integrations": 2432,
@@ -46,7 +46,7 @@ LINES = {
     "solving": 1967,  # arrays of results become read-only here, no longer in each result
     "steps": 2267,  # arguments of kernels by name
     "transportation": 4861,  # its record
-    "vision": 9356,  # parameters that are options of a command are described one by one
+    "vision": 9278,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.
 KINDS = 486  # grids with more than 127 pairs of neighbours name parents by 16 bits
