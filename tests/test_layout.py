@@ -222,13 +222,69 @@ def test_auto_takes_no_method_of_papers(problem: str) -> None:
         assert not found, f"{path.relative_to(PACKAGE)} may choose {found}"
 
 
+#: The solvers of each problem, by the name of their module. A module may have several methods.
+SOLVERS = {
+    method.module: PACKAGE.joinpath(*method.module.split("."))
+    for problem in registry.PROBLEMS
+    for method in problem.methods
+}
+#: Solvers that still import another one. This list may only shrink: what goes on after a method is said by a
+#: plan, and what two share belongs into a module of its own.
+IMPORTED_BY_SOLVERS = {
+    ("assignment.multicore_auction", "assignment.serial_shortest_path"),
+    ("assignment.multicore_shortest_path", "assignment.serial_shortest_path"),
+    ("assignment.serial_cost_scaling", "assignment.serial_shortest_path"),
+    ("bipartite.multicore_push_relabel", "bipartite.serial_push_relabel"),
+    ("bipartite.serial_hybrid", "bipartite.serial_hopcroft_karp"),
+    ("bipartite.serial_hybrid", "bipartite.serial_push_relabel"),
+    ("bipartite.serial_push_relabel", "bipartite.multicore_multi_source_bfs"),
+    ("general_matching.initial.two_thirds", "general_matching.initial.locally_dominant"),
+    ("general_matching.multicore_blossom", "general_matching.serial_blossom"),
+    ("mincost.cuda_cost_scaling", "mincost.serial_shortest_path"),
+    ("mincost.multicore_cost_scaling", "mincost.serial_cost_scaling"),
+    ("mincost.serial_cost_scaling", "mincost.serial_capacity_scaling"),
+    ("papers.baselines.multicore_pothen_fan", "papers.baselines.serial_pothen_fan"),
+    ("papers.baselines.serial_hkdw", "bipartite.serial_hopcroft_karp"),
+    ("papers.baselines.serial_hkdw", "papers.baselines.serial_pothen_fan"),
+    ("papers.lupinska.cuda_hybrid", "gridcut.cuda_lockfree"),
+    ("papers.wu_he_hong.cuda_hybrid", "papers.wu_he_hong.cuda_lockfree"),
+    ("transportation.cuda_transport", "mincost.cuda_cost_scaling"),
+    ("transportation.multicore_network_simplex", "mincost.multicore_cost_scaling"),
+    ("transportation.multicore_network_simplex", "mincost.serial_cost_scaling"),
+    ("transportation.multicore_network_simplex", "mincost.serial_network_simplex"),
+    ("transportation.multicore_network_simplex", "transportation.serial_network_simplex"),
+    ("transportation.serial_network_simplex", "mincost.serial_network_simplex"),
+}
+
+
+def solver_of(path: Path) -> str | None:
+    """Return the solver that a file belongs to; None if it belongs to none."""
+    places = {path, path.with_suffix(""), *path.parents}
+    return next((name for name, place in SOLVERS.items() if place in places), None)
+
+
+def test_no_solver_imports_another() -> None:
+    """A plan says which method goes on after another one: see solving/plan.py."""
+    found = {
+        (own, other)
+        for path in MODULES
+        if (own := solver_of(path)) is not None
+        for imported in imported_modules(path)
+        if (other := solver_of(imported)) not in (None, own)
+    }
+    assert found <= IMPORTED_BY_SOLVERS
+
+
 @pytest.mark.parametrize("problem", registry.METHODS)
 def test_methods_know_no_steps(problem: str) -> None:
-    """Nor do steps know methods: they are in a layer below."""
+    """Nor do steps know methods: they are in a layer below, and name none."""
     for method in registry.METHODS[problem]:
         module = PACKAGE.joinpath(*method.module.split("."))
         files = module.rglob("*.py") if module.is_dir() else [module.with_suffix(".py")]
         assert not [path for path in files if "steps" in imported_parts(path)]
+        for path in (PACKAGE / "steps").rglob("*.py"):
+            nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+            assert method.name not in [node.value for node in nodes if isinstance(node, ast.Constant)], path
 
 
 def test_the_package_knows_nothing_of_the_benchmarks() -> None:

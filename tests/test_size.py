@@ -33,7 +33,7 @@ LINES = {
     "general_matching": 4945,  # the same
     "generators": 3244,
     "graph": 10809,  # results become tables, terminals and changes are read here
-    "gridcut": 7580,  # devices.cuh of cuda-tiled; overloads are imported from a module of their own
+    "gridcut": 7652,  # what auto does is rows of rules with budgets; devices.cuh of cuda-tiled
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
     "kernels": 2982,  # the heap of three problems

@@ -151,11 +151,11 @@ def test_long_relabels_leave_the_rest_to_the_cpu(
     )
     stays = preflow.grid_cut(network, method=METHOD, options=HASTY)
     assert stats_of(stays) == METHOD
-    found = preflow.grid_cut(network, method=METHOD, options=HASTY | {"leave_after": 1})
+    found = preflow.grid_cut(network, method=METHOD, options=HASTY | {"budget": 1})
     found.verify()
     assert abs(found.value - stays.value) <= found.gap + stays.gap
     assert stats_of(found) == "serial-incremental-bfs"
-    assert "but its relabels took long, so serial-incremental-bfs went on" in found.stats.reason
+    assert "global relabels took long on the GPU, so serial-incremental-bfs went on" in found.stats.reason
     assert found.stats.global_relabels < stays.stats.global_relabels
     again = preflow.grid_cut(network, method=METHOD, warm_start=found)
     again.verify()
@@ -171,7 +171,7 @@ def stats_of(result: preflow.GridCutResult) -> str:
 
 def test_short_relabels_stay_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launches, "WORK_OF_LAUNCH", 0)
-    result = check(random_grid((5, 70), 4), options=HASTY | {"leave_after": 10**9})
+    result = check(random_grid((5, 70), 4), options=HASTY | {"budget": 10**9})
     assert stats_of(result) == METHOD
 
 

@@ -25,7 +25,7 @@ from preflow.gridcut import policy
 from preflow.gridcut.api import GridCall
 from preflow.gridcut.problem import METHODS
 from preflow.solving.call import Request
-from preflow.solving.plan import Plan
+from preflow.solving.plan import Attempt, Plan
 from tests.support.cuda_on_cpu.device import CpuDevice
 from tests.support.oracles import check_grid_against_oracle
 from tests.support.processes import obey_ctrl_c
@@ -370,19 +370,21 @@ def test_searches_of_energies_go_on_for_longer() -> None:
     rng = np.random.default_rng(0)
     source, sink = rng.integers(0, 100, (2, 30, 40, 30))
     noise = GridNetwork.from_arrays(source, sink, 20)
-    longer = {"patience": policy.PATIENCE_OF_ENERGIES}
-    assert policy.choose(noise, "cpu", 1).options == longer
-    assert policy.choose(noise, "cpu", 2).options == longer
+
+    def budget(network: GridNetwork, threads: int = 1) -> float | None:
+        return policy.choose(network, "cpu", threads).attempts[0].budget
+
+    assert budget(noise) == budget(noise, 2) == policy.BUDGET_OF_ENERGIES
     inf = np.where(source > 10, source, np.inf)
-    assert policy.choose(GridNetwork.from_arrays(inf, sink, 20), "cpu", 1).options == longer
+    assert budget(GridNetwork.from_arrays(inf, sink, 20)) == policy.BUDGET_OF_ENERGIES
     strong = GridNetwork.from_arrays(source, sink, 3000)
     seeds = GridNetwork.from_arrays(np.where(source > 90, 9, 0), np.where(sink > 90, 9, 0), 2)
     alone = GridNetwork.from_arrays(source, sink, 0)
     small = GridNetwork.from_arrays(source[0], sink[0], 20)
     for other in (strong, seeds, alone, small):
-        assert policy.choose(other, "cpu", 1).options is None
+        assert budget(other) == policy.ORPHANS_PER_ARC
     far = GridNetwork.from_arrays(source, sink, 20, connectivity=26)
-    assert policy.choose(far, "cpu", 8).options is None
+    assert budget(far, 8) is None
 
 
 def test_auto_says_why() -> None:
@@ -390,9 +392,10 @@ def test_auto_says_why() -> None:
     large = GridNetwork.from_arrays(np.broadcast_to(np.int16(1), (3000, 3000)), 1, 1)
     device = CpuDevice()
     assert policy.choose(network, "cpu", 1).method == "serial-incremental-bfs"
-    assert policy.choose(network, "auto", 8, None) == Plan.of(
-        "serial-incremental-bfs",
+    assert policy.choose(network, "auto", 8, None) == Plan(
+        (Attempt("serial-incremental-bfs", budget=policy.ORPHANS_PER_ARC), *policy.PUSH_RELABEL),
         "24 arcs are too few for 8 threads: incremental breadth-first search is fastest",
+        threads=1,
     )
     assert policy.choose(large, "cpu", 8).method == "multicore-merging"
     assert policy.choose(large, "auto", 8, device).method == "cuda-tiled"

@@ -272,7 +272,7 @@ def test_adoption_ends_when_the_search_is_to_stop(module: Any) -> None:
 @settings(max_examples=30)
 def test_push_relabel_goes_on_where_patience_ends(grid: SmallGrid, patience: float) -> None:
     result = preflow.grid_cut(
-        grid.network, method="serial-incremental-bfs", options={"patience": patience, "box_levels": 2}
+        grid.network, method="serial-incremental-bfs", options={"budget": patience, "box_levels": 2}
     )
     result.verify()
     assert np.array_equal(result.labels, oracle(grid.network)[1])
@@ -280,11 +280,11 @@ def test_push_relabel_goes_on_where_patience_ends(grid: SmallGrid, patience: flo
 
 def test_statistics_tell_of_the_hand_over() -> None:
     sides = opposite_sides((40, 60))
-    patient = preflow.grid_cut(sides, method="serial-incremental-bfs", options={"patience": None})
-    assert "push-relabel" not in patient.stats.reason
-    result = preflow.grid_cut(sides, method="serial-incremental-bfs", options={"patience": 1})
+    patient = preflow.grid_cut(sides, method="serial-incremental-bfs", options={"budget": None})
+    assert "went on" not in patient.stats.reason
+    result = preflow.grid_cut(sides, method="serial-incremental-bfs", options={"budget": 1})
     assert re.search(
-        "after [0-9,]+ paths and [0-9,]+ orphans push-relabel continued with the flow found so far",
+        "the search gave up after [0-9,]+ paths and [0-9,]+ orphans, so multicore-lockfree went on",
         result.stats.reason,
     )
     assert result.value == patient.value

@@ -349,8 +349,7 @@ class GridRegion:
         state, first, last = self._state, self._first, self._last
         if self._threads_for(control) > 1:
             several = Control(self._threads_for(control), control.stop)
-            merging = MergingOptions(patience=None)
-            forests = search_in_blocks(state, self._shape, self._offsets, merging, several)
+            forests = search_in_blocks(state, self._shape, self._offsets, MergingOptions(), several)
             return with_depths(forests_of_part(forests, int(last - first)))
         options, monitor = IncrementalBfsOptions(), control.monitor()
         sweep(state, first, last)

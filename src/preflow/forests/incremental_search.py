@@ -81,14 +81,14 @@ Searches for short paths are the fastest method on images, but no bound on their
 capacities: a long path that saturates one arc makes orphans of whole trees. Push-relabel has such a bound and
 is a few times slower on images. So a search counts its work, in orphans and pixels of augmenting paths. When
 the work reaches the limit, the search sets the stop flag to USE_PUSH_RELABEL, all threads of the solve
-return, and push-relabel continues from the pseudoflow that they leave. The search has then spent about as
+return, and push-relabel goes on from the pseudoflow that they leave. The search has then spent about as
 much time as push-relabel takes. Kernels poll the stop flag anyway, so the limit costs no further check. A
 stop by the user overrides it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,8 +115,8 @@ from ..network.arcs import (
     terminal,
 )
 from ..solving.monitor import Monitor
-from ..solving.options import UNLIMITED, check_positive_number, limit
-from ..solving.run import Control
+from ..solving.options import UNLIMITED, limit
+from ..solving.run import Control, GaveUp
 from ..stats import ARC_SCANS, AUGMENTATIONS, PUSHES, RELABELS
 from .paths import path_capacity, push_path
 
@@ -139,10 +139,6 @@ MOST_LABELS = 16
 
 #: The value of the stop flag by which a search asks the solve to continue with push-relabel.
 USE_PUSH_RELABEL = np.int64(2)
-#: Orphans per arc of the grid that a search may process. Images and volumes with noise everywhere take 0.4 to
-#: 1, with 26 neighbours 2.4; thin regions and seeds up to 16, which push-relabel does as fast; traps 80. With
-#: 3.0 the solve of a trap took up to 2.3 times as long as push-relabel alone, with 2.0 at most 2.0 times.
-ORPHANS_PER_ARC = 2.0
 #: With more neighbours than this the limit grows in proportion. Noise with 26 neighbours took 2.1 orphans per
 #: arc, and up to 3 with paths counted: 60^3 took 2.8 CPU seconds, 4.3 where push-relabel continued at 3.
 FEW_NEIGHBOURS = 8
@@ -240,22 +236,16 @@ def append_queues(forests: Forests, part: Forests) -> None:
 # The work limit
 
 
-def check_patience(patience: object) -> None:
-    """Raise InvalidInputError unless the option `patience` is None or a positive number."""
-    if patience is not None:
-        check_positive_number("patience", patience)
-
-
 def set_work_limit(
-    forests: Forests, patience: float | None, pixels: int, degree: int, threads: int = 1
+    forests: Forests, budget: float | None, pixels: int, degree: int, threads: int = 1
 ) -> None:
     """Set the work limit of a search, one of `threads`, in a grid of `pixels` with `degree` arcs each.
 
-    `patience` is the number of orphans per arc; None sets no limit.
+    `budget` is the number of orphans per arc; None sets no limit.
     """
-    if patience is not None:
-        patience *= max(1.0, degree / FEW_NEIGHBOURS) * (THREAD_FRACTION if threads > 1 else 1.0)
-        forests.cursor[WORK_LEFT] = limit(patience * degree * pixels * float(PATH_PIXELS_PER_ORPHAN))
+    if budget is not None:
+        budget *= max(1.0, degree / FEW_NEIGHBOURS) * (THREAD_FRACTION if threads > 1 else 1.0)
+        forests.cursor[WORK_LEFT] = limit(budget * degree * pixels * float(PATH_PIXELS_PER_ORPHAN))
         forests.cursor[ORPHANS_LEFT] = limit(ORPHANS_PER_PIXEL * pixels)
 
 
@@ -300,15 +290,11 @@ def clear_request(stop: NDArray[np.int64]) -> bool:
     return bool(compare_exchange(stop, 0, USE_PUSH_RELABEL, 0))
 
 
-def reached_work_limit(control: Control) -> bool:
-    """Return whether a search of this solve has reached its work limit, and note it in the statistics."""
-    if not clear_request(control.stop):
-        return False
-    paths, orphans = control.thread_counts[:, [AUGMENTATIONS, RELABELS]].sum(axis=0).tolist()
-    control.remarks.append(
-        f"after {paths:,} paths and {orphans:,} orphans push-relabel continued with the flow found so far"
-    )
-    return True
+def check_work_limit(control: Control, state: Any) -> None:
+    """Raise GaveUp with the state of the grid if a search of this solve has reached its work limit."""
+    if clear_request(control.stop):
+        paths, orphans = control.thread_counts[:, [AUGMENTATIONS, RELABELS]].sum(axis=0).tolist()
+        raise GaveUp(f"the search gave up after {paths:,} paths and {orphans:,} orphans", state)
 
 
 # The search

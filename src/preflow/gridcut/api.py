@@ -235,6 +235,8 @@ class _Solved:
 class GridCall(Call[GridNetwork]):
     """One call of grid_cut."""
 
+    METHODS = METHODS
+
     device: Device | None
     warm_start: GridCutResult | None
     automatic: bool  #: whether the method was chosen by "auto"
@@ -305,58 +307,55 @@ class GridCall(Call[GridNetwork]):
 
     def build_and_solve(self, rule: Rule) -> tuple[IntegerGrid, GridSolution, Device | None]:
         """Return the grid as it was solved, the solution, and the GPU where these are if on one."""
-        if self.device is None:
-            network = self.instance.on_host()
-            with self.timed("build"):
-                grid = integer_grid(network, rule)
-            return grid, self.solve_grid(grid, self.method.solve), None
+        device, streamed = self.device, False
         with self.timed("build"):
-            grid = integer_grid(self.instance, rule)
-        if not isinstance(self.instance, DeviceGridNetwork):
-            if self.method.streams and bytes_on_gpu(grid) > self.device.free_bytes:
-                return grid, self.solve_grid(grid, self.method.solve_streamed), None
-            with self.timed("upload"):
-                grid = grid.placed(self.device.xp, self.device.xp.asarray)
-        solution = self.run_on_device(grid)
-        if solution.leaves:
-            with self.timed("download"):
-                grid = grid.placed(np, self.device.to_host)
-                residual = self.device.to_host(solution.residual)
-            return grid, self.go_on_on_cpu(grid, GridFlow(grid, residual)), None
-        return grid, solution, self.device
+            grid = integer_grid(self.instance.on_host() if device is None else self.instance, rule)
+        if device is not None and not isinstance(self.instance, DeviceGridNetwork):
+            streamed = self.method.streams and bytes_on_gpu(grid) > device.free_bytes
+            if not streamed:
+                with self.timed("upload"):
+                    grid = grid.placed(device.xp, device.xp.asarray)
 
-    def go_on_on_cpu(self, grid: IntegerGrid, flow: GridFlow) -> GridSolution:
-        """Solve a grid on the CPU from the flow that a method on a GPU found."""
-        network = self.instance.on_host()
-        chosen = choose(network, "cpu", self.most_threads)
-        self.method, self.device = find_method(METHODS, chosen.method), None
-        self.options = self.method.make_options(chosen.options)
-        self.threads = thread_count(self.method, chosen.threads, network.size)
-        self.control.extend(self.threads)
-        self.control.remarks.append(f"but its relabels took long, so {self.method.name} went on")
-        solve: HostSolver = self.method.solve
-        with self.timed("solve"):
-            return solve(grid, flow, self.options, self.control)
+        def solve(left: Any) -> GridSolution:
+            nonlocal grid, streamed
+            if device is not None and isinstance(left, GridFlow):  # a method on the GPU gave up
+                with self.timed("download"):
+                    grid, streamed = left.grid.placed(np, device.to_host), False
+                    left = GridFlow(grid, device.to_host(left.residual))
+            return self.solve_grid(grid, left, streamed)
 
-    def run_on_device(self, grid: IntegerGrid) -> GridSolution:
-        """Solve a grid on a GPU; where "auto" chose what does not take it, by what takes all."""
+        solution = self.by_plan(solve)
+        return grid, solution, None if streamed else self.device
+
+    @property
+    def num_vertices(self) -> int:
+        """No method gets more threads than this."""
+        return self.instance.size
+
+    def plan_on_cpu(self) -> Plan:
+        """Return what "auto" does with the grid on the CPU."""
+        return choose(self.instance.on_host(), "cpu", self.most_threads)
+
+    def solve_grid(self, grid: IntegerGrid, start: Any, streamed: bool) -> GridSolution:
+        """Run a solver from the state of another one, or from the flow of the earlier result.
+
+        A grid without pixels needs none. Where "auto" chose a method on a GPU that does not take the grid,
+        one that takes all solves it.
+        """
+        if grid.size == 0:
+            return GridSolution(grid.xp.zeros(grid.shape, dtype=bool), True, *initial_state(grid, None))
+        if start is None and self.warm_start is not None:
+            start = self.warm_start.flow(grid)
+        solve: HostSolver = self.method.solve_streamed if streamed else self.method.solve
         try:
-            return self.solve_grid(grid, self.method.solve)
+            return solve(grid, start, self.options, self.control)
         except UnsuitableMethodError as error:
-            if not self.automatic:
+            if not self.automatic or streamed:
                 raise
             self.method = find_method(METHODS, FOR_ALL_ON_GPU)
             self.options = self.method.make_options(None)
             self.control.remarks.append(f"but {FOR_ALL_ON_GPU}, since {error}")
-        return self.solve_grid(grid, self.method.solve)
-
-    def solve_grid(self, grid: IntegerGrid, solve: HostSolver) -> GridSolution:
-        """Run a solver from the flow of the earlier result; a grid without pixels needs none."""
-        if grid.size == 0:
-            return GridSolution(grid.xp.zeros(grid.shape, dtype=bool), True, *initial_state(grid, None))
-        start = None if self.warm_start is None else self.warm_start.flow(grid)
-        with self.timed("solve"):
-            return solve(grid, start, self.options, self.control)
+        return self.solve_grid(grid, start, streamed)
 
     def parts(self, solved: _Solved) -> dict[str, Any]:
         """Return what the result says of the cut."""

@@ -10,8 +10,8 @@ begin, the heads of arcs, and their opposites. Arc ``p * degree + d`` leads from
 residual capacity is ``residual[p * degree + d]`` of :mod:`.pixel_major`. The kernels index the classes below
 like arrays; ``multicore_lockfree_numba.py`` tells Numba how.
 
-On images the methods that search for paths are several times as fast, see :mod:`.multicore_merging`. They use
-this method when a search reaches its work limit.
+On images the methods that search for paths are several times as fast, see :mod:`.multicore_merging`. This
+method goes on when a search reaches its work limit.
 """
 
 from __future__ import annotations
@@ -114,19 +114,13 @@ def implicit_network(state: GridState) -> ImplicitNetwork:
 
 
 def solve(
-    grid: IntegerGrid, start: GridFlow | None, options: GridLockFreeOptions, control: Control
+    grid: IntegerGrid, start: GridFlow | GridState | None, options: GridLockFreeOptions, control: Control
 ) -> GridSolution:
     """Find a minimum cut of a grid.
 
     O(n^2) pushes and relabels per pixel. Memory: the state, three indices and 16 bytes of excess per pixel.
     """
-    return solve_from(grid, grid_state(grid, start, control.threads), options, control)
-
-
-def solve_from(
-    grid: IntegerGrid, state: GridState, options: GridLockFreeOptions, control: Control
-) -> GridSolution:
-    """Find a minimum cut of a grid from any pseudoflow; change the state in place."""
+    state = grid_state(grid, start, control.threads)
     net = implicit_network(state)
     index = np.uint32 if len(net.excess) + 1 < 2**32 else np.uint64
     height = push_relabel(net, index, options.relabel_period, False, control)
@@ -135,8 +129,3 @@ def solve_from(
     sink_side = height[first:last] <= len(height)
     finished = not bool(net.excess[first:last][sink_side].any())
     return grid_solution(grid, state, sink_side, finished)
-
-
-def finish_by_push_relabel(grid: IntegerGrid, state: GridState, control: Control) -> GridSolution:
-    """Solve a grid by push-relabel from the pseudoflow that a search left."""
-    return solve_from(grid, state, GridLockFreeOptions(), control)

@@ -183,9 +183,13 @@ def sweep(state: GridState, first: np.uint64, last: np.uint64) -> np.uint64:
 def grid_state(grid: IntegerGrid, start: Any | None = None, threads: int = 1) -> GridState:
     """Return the state of a grid with no flow, or with an earlier flow cut off at the capacities.
 
+    `start` is such a flow, or the state that another method left, which is returned.
+
     Capacities are converted run by run. So arrays of any integer dtype and any strides, including 0, are read
     once and never copied as a whole.
     """
+    if isinstance(start, GridState):
+        return start
     shape = tuple(grid.shape)
     offsets = np.ascontiguousarray(grid.offsets, dtype=np.int64)
     pixels, degree = math.prod(shape), len(offsets)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,8 @@ from ..arrays import Array
 from ..cuda.runtime import Device
 from ..graph.grid import DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid
-from ..solving.plan import Plan
+from ..solving.plan import Attempt, Plan, Rule, decide
+from .problem import ORPHANS_PER_ARC, PUSH_RELABEL
 
 #: GPU method for every grid that fits the memory, also with neighbours too far apart for the fastest method,
 #: and the fastest one where there are many.
@@ -58,7 +61,7 @@ GOLDEN = 0.6180339887498949
 #: Orphans per arc that a search of an energy may process, in place of the usual 2: noise of 60^3 voxels,
 #: smoothed with a sigma of 1, takes 2.0 to 2.2 and a sigma of 0.5 2.9. A search to the end takes 0.5 and 0.8
 #: of the time that it takes if push-relabel continues at 2.
-PATIENCE_OF_ENERGIES = 4.0
+BUDGET_OF_ENERGIES = 4.0
 #: Kernels on a GPU compute positions along up to three axes.
 MOST_AXES_ON_GPU = 3
 #: Bytes per pixel of a solve on a GPU, beside capacities, residual capacities and excess.
@@ -157,33 +160,111 @@ def is_energy(network: GridNetwork) -> bool:
     return float(others[len(others) // 2]) <= STRONGER * float(terminals[len(terminals) // 2])
 
 
+class Features:
+    """What the rules ask of a grid. What takes time is found when a rule asks for it, and once."""
+
+    def __init__(self, network: GridNetwork, device: str, threads: int, gpu: Device | None) -> None:
+        self.network, self.device, self.threads, self.gpu = network, device, threads, gpu
+        self.pixels, self.neighbours = network.size, len(network.offsets)
+        self.arcs = self.pixels * self.neighbours
+        self.used = threads_for(self.arcs, threads)
+
+    @cached_property
+    def gpu_because(self) -> str:
+        """Why the grid is solved on a GPU; empty where it is not."""
+        if self.device == "cuda":
+            return "device='cuda'"
+        fits_kernels = len(self.network.shape) <= MOST_AXES_ON_GPU
+        if self.device == "auto" and isinstance(self.network, DeviceGridNetwork) and fits_kernels:
+            return "the grid is on a GPU"
+        if self.gpu is not None and _fits(self.network, self.gpu):
+            return f"{self.pixels:,} pixels are enough work for the GPU, transfers included"
+        return ""
+
+    @property
+    def several(self) -> bool:
+        """Whether the arcs are enough for two threads or more, of which ``used`` work."""
+        return self.used > 1 and self.arcs >= ARCS_FOR_THREADS
+
+    @property
+    def few(self) -> str:
+        """Why one thread works."""
+        if self.threads == 1:
+            return "one thread"
+        return f"{self.arcs:,} arcs are too few for {self.threads} threads"
+
+    @cached_property
+    def flood(self) -> bool:
+        """Whether a few pixels supply most others over long paths."""
+        return is_flood(self.network)
+
+    @cached_property
+    def energy(self) -> bool:
+        """Whether most pixels have a terminal capacity, and others are not far larger."""
+        return is_energy(self.network)
+
+
+FASTEST_ON_GPU = "{it.gpu_because}: the fastest method on a GPU with {it.neighbours} neighbours"
+FOR_THREADS = "{it.arcs:,} arcs are enough work for {it.used} threads"
+ONE_THREAD = "{it.few}: incremental breadth-first search is fastest"
+
+RULES: tuple[Rule[Features], ...] = (
+    Rule(
+        lambda it: it.gpu_because and it.neighbours > FEW_NEIGHBOURS,
+        (Attempt(FOR_ALL_ON_GPU),),
+        FASTEST_ON_GPU,
+        "grids-gpu",
+    ),
+    Rule(
+        lambda it: it.gpu_because and it.device != "cuda" and it.pixels <= MOST_PIXELS_TO_LEAVE,
+        (Attempt("cuda-tiled", budget=LEAVE_AFTER), Attempt("auto")),
+        FASTEST_ON_GPU,
+        "grids-gpu",
+    ),
+    Rule(lambda it: it.gpu_because, (Attempt("cuda-tiled"),), FASTEST_ON_GPU, "grids-gpu"),
+    Rule(
+        lambda it: it.flood,
+        PUSH_RELABEL,
+        "few pixels supply most others over long paths: pushes send many pixels' flow at once",
+        threads=lambda it: it.used if it.several else 1,
+    ),
+    Rule(
+        lambda it: it.several and it.neighbours > FEW_NEIGHBOURS and it.used >= MANY_THREADS,
+        PUSH_RELABEL,
+        FOR_THREADS,
+        threads=lambda it: it.used,
+    ),
+    Rule(
+        lambda it: it.several and it.energy,
+        (Attempt("multicore-merging", budget=BUDGET_OF_ENERGIES), *PUSH_RELABEL),
+        FOR_THREADS,
+        "grids-threads",
+        threads=lambda it: it.used,
+    ),
+    Rule(
+        lambda it: it.several,
+        (Attempt("multicore-merging", budget=ORPHANS_PER_ARC), *PUSH_RELABEL),
+        FOR_THREADS,
+        "grids-threads",
+        threads=lambda it: it.used,
+    ),
+    Rule(
+        lambda it: it.energy,
+        (Attempt("serial-incremental-bfs", budget=BUDGET_OF_ENERGIES), *PUSH_RELABEL),
+        ONE_THREAD,
+        "grids",
+        threads=lambda it: 1,
+    ),
+    Rule(
+        lambda it: True,
+        (Attempt("serial-incremental-bfs", budget=ORPHANS_PER_ARC), *PUSH_RELABEL),
+        ONE_THREAD,
+        "grids",
+        threads=lambda it: 1,
+    ),
+)
+
+
 def choose(network: GridNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
-    """Return the method for a grid: see :class:`preflow.solving.protocol.Chooser`."""
-    far = len(network.offsets) > FEW_NEIGHBOURS
-    on_gpu = FOR_ALL_ON_GPU if far else "cuda-tiled"
-    may_leave = not far and network.size <= MOST_PIXELS_TO_LEAVE
-    left_open = {"leave_after": LEAVE_AFTER} if may_leave else None
-    fastest = f"the fastest method on a GPU with {len(network.offsets)} neighbours"
-    if device == "cuda":
-        return Plan.of(on_gpu, f"device='cuda': {fastest}")
-    fits_kernels = len(network.shape) <= MOST_AXES_ON_GPU
-    if device == "auto" and isinstance(network, DeviceGridNetwork) and fits_kernels:
-        return Plan.of(on_gpu, f"the grid is on a GPU: {fastest}", left_open)
-    if gpu is not None and _fits(network, gpu):
-        reason = f"{network.size:,} pixels are enough work for the GPU, transfers included"
-        return Plan.of(on_gpu, reason, left_open)
-    arcs = network.size * len(network.offsets)
-    used = threads_for(arcs, threads)
-    several = used > 1 and arcs >= ARCS_FOR_THREADS
-    if is_flood(network):
-        reason = "few pixels supply most others over long paths: pushes send many pixels' flow at once"
-        return Plan.of("multicore-lockfree", reason, threads=used if several else 1)
-    options = {"patience": PATIENCE_OF_ENERGIES} if is_energy(network) else None
-    if several:
-        reason = f"{arcs:,} arcs are enough work for {used} threads"
-        if far and used >= MANY_THREADS:
-            return Plan.of("multicore-lockfree", reason, threads=used)
-        return Plan.of("multicore-merging", reason, options, threads=used)
-    why = "one thread" if threads == 1 else f"{arcs:,} arcs are too few for {threads} threads"
-    reason = f"{why}: incremental breadth-first search is fastest"
-    return Plan.of("serial-incremental-bfs", reason, options)
+    """Return the plan for a grid: see :class:`preflow.solving.protocol.Chooser`."""
+    return decide(RULES, Features(network, device, threads, gpu))

@@ -20,8 +20,12 @@ Pseudo-code::
         grow both forests by `box_levels` levels
         move the pixels that can grow further to the queues of the grid
     search from the queues of the grid until the sink's forest cannot grow
-    if the work limit was reached: continue by push-relabel
+    if the work limit was reached: give up
     the sink's forest is the sink side of the cut
+
+The budget is in orphans per arc; 4 pixels of augmenting paths count as an orphan. The search also gives up
+where there were many more orphans than pixels of augmenting paths. With more than 8 neighbours the limit is
+larger in proportion.
 
 The invariants of the search hold with boxes, too. But labels need not be the least possible: the label of a
 pixel is at least the number of pixels on the path to its root, and this path need not be the shortest.
@@ -38,19 +42,17 @@ from numpy.typing import NDArray
 from ..arrays import Int64
 from ..forests.incremental_search import (
     DEPTH,
-    ORPHANS_PER_ARC,
     SINK,
     SOURCE,
     WORK_LEFT,
     Forests,
     append_queues,
-    check_patience,
+    check_work_limit,
     enqueue_run,
     forests_of_part,
     grow,
     make_forests,
     make_roots,
-    reached_work_limit,
     search_all,
     set_work_limit,
     with_more_levels,
@@ -83,19 +85,12 @@ class IncrementalBfsOptions:
     box_levels : int
         Number of levels by which both forests grow from each box in turn, before they grow everywhere; 0 for
         no boxes.
-    patience : float or None
-        Work limit, in orphans per arc; 4 pixels of augmenting paths count as an orphan. Push-relabel
-        continues with the flow found so far when the search reaches this limit, or when there were many more
-        orphans than pixels of augmenting paths. With more than 8 neighbours the limit is larger in
-        proportion. None: no limit.
     """
 
     sweep: bool = True
     box_levels: int = 7
-    patience: float | None = ORPHANS_PER_ARC
 
     def __post_init__(self) -> None:
-        check_patience(self.patience)
         check_flag("sweep", self.sweep)
         check_count("box_levels", self.box_levels)
 
@@ -183,23 +178,20 @@ def solve(
     if options.sweep:
         control.counts[PUSHES] += sweep(state, first, last)
     forests = make_forests(state, int(last - first))
-    set_work_limit(forests, options.patience, int(last - first), len(state.step))
+    set_work_limit(forests, control.budget, int(last - first), len(state.step))
     make_roots(state, forests, first, last)
     if options.box_levels:
         while len(forests.first_orphan) < 2 * (options.box_levels + 1):
             forests = with_more_levels(forests)
         near = forests_of_part(forests, int(last - first))._replace(first_orphan=forests.first_orphan)
-        set_work_limit(near, options.patience, int(last - first), len(state.step))
+        set_work_limit(near, control.budget, int(last - first), len(state.step))
         boxes, levels = make_boxes(tuple(grid.shape), first), np.uint64(options.box_levels)
         grow_from_boxes(state, forests, near, boxes, levels, control.monitor())
         forests.cursor[WORK_LEFT:] = near.cursor[WORK_LEFT:]
     else:
         enqueue_run(forests, first, last)
     forests = search_all(state, forests, control.monitor())
-    if reached_work_limit(control):
-        from .multicore_lockfree import finish_by_push_relabel
-
-        return finish_by_push_relabel(grid, state, control)
+    check_work_limit(control, state)
     if control.stopped:
         control.check_wanted()
         return grid_solution(grid, state, deficits_reach(grid, state), False)

@@ -28,7 +28,6 @@ class GridSolution(NamedTuple):
     #: integers, shape of the grid: ``source - sink`` minus the net flow to neighbours: excess where positive,
     #: a deficit where negative, which is the capacity left from the pixel to the sink
     terminal: Any
-    leaves: bool = False  #: whether the method leaves what is unfinished to another one, on the CPU
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,10 @@ from ..arrays import Array
 from ..certify.grid import lower_bound
 from ..errors import InvalidInputError
 from ..forests.incremental_search import (
-    ORPHANS_PER_ARC,
     Forests,
+    check_work_limit,
     make_forests,
     plant,
-    reached_work_limit,
     search_all,
     set_work_limit,
 )
@@ -33,9 +32,10 @@ from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..progress import Reporter
 from ..solving.exclusive import Exclusive
-from ..solving.run import Control, run_interruptibly
+from ..solving.run import Control, GaveUp, run_interruptibly
 from ..stats import ARC_SCANS, PUSHES, RELABELS, SolveStats
 from .pixel_major import GridState, grid_solution, interior, padding, steps_within
+from .problem import ORPHANS_PER_ARC
 from .result import GridCutResult
 from .solution import GridSolution
 
@@ -171,17 +171,21 @@ class WarmGrid(Exclusive):
             plant(state, forests, first, last)
         self._growing = forests
         forests = search_all(state, forests, control.monitor())
-        if reached_work_limit(control):
-            from .multicore_lockfree import finish_by_push_relabel
+        try:
+            check_work_limit(control, state)
+        except GaveUp as end:
+            from . import multicore_lockfree
 
-            solution = finish_by_push_relabel(self._grid, state, control)
+            control.remarks.append(f"{end}, so push-relabel went on")
+            options = multicore_lockfree.GridLockFreeOptions()
+            solution = multicore_lockfree.solve(self._grid, state, options, control)
             if not solution.finished:
                 return None
             self._sink_side = solution.sink_side
-        elif control.stopped:
-            control.check_wanted()
-            return None
         else:
+            if control.stopped:
+                control.check_wanted()
+                return None
             self._forests = forests
             self._sink_side = (forests.label[first:last] < 0).reshape(self.net.shape)
         return time.perf_counter() - start

@@ -55,7 +55,7 @@ class Rule(NamedTuple, Generic[Features]):
     """One row of the rules of a problem."""
 
     #: Whether the row applies. Features that take time to find are computed when a row asks, and once.
-    when: Callable[[Features], bool]
+    when: Callable[[Features], object]
     attempts: tuple[Attempt, ...]
     because: str  #: `stats.reason`; "{it.arcs:,}" stands for a feature
     #: where the figures are on which the row rests

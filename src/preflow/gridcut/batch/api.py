@@ -282,7 +282,8 @@ class GridBatchCall(Call[GridNetwork]):
             call.control.stop[0] = 1
         part = call.grid_cut()
         self.control.thread_counts[thread] += call.control.counts
-        self.control.remarks.extend(set(call.control.remarks).difference(self.control.remarks))
+        remarks = {*call.went_on(), *call.control.remarks}
+        self.control.remarks.extend(remarks.difference(self.control.remarks))
         labels = group.to_array_module(part.labels)
         with group.current():
             found = bounds_of_items(group, labels, part._grid, part._solution.terminal)

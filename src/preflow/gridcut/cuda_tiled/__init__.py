@@ -79,7 +79,7 @@ from ...cuda import runtime
 from ...graph.integer_grid import IntegerGrid
 from ...graph.placement import require_memory
 from ...solving.options import MOST, check_count, check_number_between, check_positive_integer, percent
-from ...solving.run import Control
+from ...solving.run import Control, GaveUp
 from ..solution import GridFlow, GridSolution
 from .launches import Launcher, Turns, Word, make_arrays
 from .slabs import solve_in_slabs
@@ -112,16 +112,12 @@ class TiledOptions:
         Bytes of GPU memory for capacities and excess. If a grid needs more, they stay on the host, and the
         solver copies slabs (runs of planes of a volume, or of rows of an image) to the GPU one at a time. 0
         sets no limit but the free memory; then a grid that is given on the GPU is never solved in slabs.
-    leave_after : int
-        Leave the rest of the solve to the method that "auto" chooses on the CPU once global relabels have
-        taken this many nanoseconds for each pixel; 0: never. Grids in slabs stay on the GPU.
     """
 
     waves: int | None = None
     rounds: int | None = None
     rounds_factor: float = 0.15
     slab_bytes: int = 0
-    leave_after: int = 0
 
     def __post_init__(self) -> None:
         for name in ("waves", "rounds"):
@@ -130,7 +126,6 @@ class TiledOptions:
                 check_positive_integer(name, value)
         check_number_between("rounds_factor", self.rounds_factor, 0, MOST // 100)
         check_count("slab_bytes", self.slab_bytes)
-        check_count("leave_after", self.leave_after)
 
     def turns(self, tiling: Tiling) -> Turns:
         """Return the limits on waves and rounds for a grid."""
@@ -145,7 +140,7 @@ class TiledOptions:
 def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control) -> GridSolution:
     """Solve a grid that is on the GPU; return the solution on the GPU.
 
-    With the option `leave_after` it may be unfinished although nothing stopped the solve.
+    The budget is the nanoseconds that global relabels may take for each pixel. Grids in slabs have none.
 
     Memory on the device beside the input, in bytes per pixel: 2, 4 or 8 per direction, 4 or 8 for excess,
     (directions + 3) / 8 for bits, up to 0.1 for lists of tiles, and for labels at faces 0.5 with 4 neighbours
@@ -167,18 +162,19 @@ def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, cont
     arrays = make_arrays(device, tiling)
     residual, terminal = fill_tiles(device, tiling, grid, start, arrays.words)
     launcher = Launcher(device, tiling, arrays, options.turns(tiling), control)
-    launcher.leave_after = options.leave_after * grid.size
+    launcher.budget = None if control.budget is None else control.budget * grid.size
     while True:
         discharges = not control.stopped
         state = launcher.launch((0, tiling.num_tiles, 0), residual, terminal, discharges)
-        if state[Word.IS_DONE] or not discharges or launcher.leaves(state):
+        if state[Word.IS_DONE] or not discharges:
             break
+        if launcher.gives_up(state) and not control.stopped:
+            raise GaveUp("global relabels took long on the GPU", GridFlow(grid, tiling.image(residual)))
     return GridSolution(
         write_sides(device, tiling, arrays.words),
         bool(state[Word.IS_DONE]),
         tiling.image(residual),
         tiling.image(terminal),
-        leaves=not state[Word.IS_DONE] and discharges and not control.stopped,
     )
 
 

@@ -198,7 +198,7 @@ class Launcher:
         self.searched = 0, tiling.num_tiles  # the tiles that are searched; the labels of others are given
         self.joined: Joined | None = None  # with others, if they run the kernel together
         self.is_searching = False  # whether the last launch ended within a search
-        self.leave_after = 0  # nanoseconds of global relabels after which the CPU goes on; 0: never
+        self.budget: float | None = None  # nanoseconds of global relabels
         # Launches that were made before; all have the same capacities and the same excess.
         self._bound: dict[tuple[object, ...], Callable[[], None]] = {}
         self._prepared: dict[tuple[int, ...], Callable[[], None]] = {}
@@ -208,7 +208,7 @@ class Launcher:
     def launch(
         self, window: tuple[int, int, int], residual: AnyArray, terminal: AnyArray, discharges: bool
     ) -> AnyArray:
-        """Run the kernel until its search is complete, or the solve is stopped or left; return its state.
+        """Run the kernel until its search is complete, or the solve is stopped or gives up; return its state.
 
         `window` has the first tile that may be discharged, one past the last, and the first pixel whose
         capacities are on the GPU. Without `discharges` the kernel only makes labels exact.
@@ -217,7 +217,7 @@ class Launcher:
             self._resume_search()
             state = self._launch(window, residual, terminal, discharges)
             self.is_searching = bool(state[Word.IS_SEARCHING])
-            if not self.is_searching or self.control.stopped or self.leaves(state):
+            if not self.is_searching or self.control.stopped or self.gives_up(state):
                 return state
 
     def _resume_search(self) -> None:
@@ -232,9 +232,9 @@ class Launcher:
         whole = (0, self.tiling.num_tiles, 0)
         return self._bound_launch(whole, residual, terminal, Stage.ALL_STAGES, self.turns)
 
-    def leaves(self, state: AnyArray) -> bool:
-        """Return whether global relabels have taken so long that the rest is left to the CPU."""
-        return bool(0 < self.leave_after <= int(state[Word.NANOSECONDS]))
+    def gives_up(self, state: AnyArray) -> bool:
+        """Return whether global relabels have spent the budget."""
+        return self.budget is not None and int(state[Word.NANOSECONDS]) >= self.budget
 
     def prepare_search(self, *, further: bool) -> None:
         """Prepare a search, or one that goes on from the tiles that get notices.

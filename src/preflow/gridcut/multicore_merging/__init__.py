@@ -36,8 +36,10 @@ Pseudo-code
             take a block nobody has searched, and search it;
             else take two neighbouring idle regions, open the faces between them, and search both as one
         until one region is left
-    if a search reached its work limit: continue by push-relabel
+    if a search reached its work limit: give up
     the sink's forest is the sink side of the cut
+
+The budget is that of :mod:`preflow.gridcut.serial_incremental_bfs`; each of several threads has half of it.
 
 Departures from the paper
 -------------------------
@@ -62,15 +64,13 @@ from numpy.typing import NDArray
 
 from ...forests.incremental_search import (
     DEPTH,
-    ORPHANS_PER_ARC,
     SINK,
     SOURCE,
     Forests,
-    check_patience,
+    check_work_limit,
     forests_of_part,
     make_forests,
     plant,
-    reached_work_limit,
     search,
     set_work_limit,
     with_more_levels,
@@ -127,16 +127,12 @@ class MergingOptions:
     repartition : bool
         Search coarser partitions, each across the faces of the last one, until there are few blocks; then
         merge. False merges the blocks of the first partition.
-    patience : float or None
-        Work limit, as for "serial-incremental-bfs"; each of several threads has half of it.
     """
 
     blocks: int | None = None
     repartition: bool = True
-    patience: float | None = ORPHANS_PER_ARC
 
     def __post_init__(self) -> None:
-        check_patience(self.patience)
         check_flag("repartition", self.repartition)
         if self.blocks is not None:
             check_positive_integer("blocks", self.blocks)
@@ -301,7 +297,6 @@ def merge(
     partitions: list[Merging],
     forests: Forests,
     pixels: int,
-    patience: float | None,
     control: Control,
 ) -> None:
     """Make the flow maximum and the sink's forest complete, unless the solve is stopped.
@@ -318,7 +313,7 @@ def merge(
         # the cursors of two threads in different cache lines.
         own = forests_of_part(forests, pixels)
         own = own._replace(cursor=np.concatenate([own.cursor, np.zeros(2 * PADDING, dtype=np.uint64)]))
-        set_work_limit(own, patience, pixels, len(partitions[0].state.step), control.threads)
+        set_work_limit(own, control.budget, pixels, len(partitions[0].state.step), control.threads)
         scratch = np.empty(2 * int(PADDING) * axes, dtype=np.int64)
         box = scratch[: 2 * axes].reshape(2, axes)
 
@@ -371,7 +366,7 @@ def search_in_blocks(
         blocks = coarser_blocks(blocks)
         partitions.append(partition(blocks))
     forests = make_forests(state, 0)
-    merge(partitions, forests, pixels, options.patience, control)
+    merge(partitions, forests, pixels, control)
     return forests
 
 
@@ -386,10 +381,7 @@ def solve(
     state = grid_state(grid, start, control.threads)
     first, last = map(int, interior(grid))
     forests = search_in_blocks(state, tuple(grid.shape), grid.offsets, options, control)
-    if reached_work_limit(control):
-        from ..multicore_lockfree import finish_by_push_relabel
-
-        return finish_by_push_relabel(grid, state, control)
+    check_work_limit(control, state)
     if control.stopped:
         control.check_wanted()
         sink_side = deficits_reach(grid, state)
