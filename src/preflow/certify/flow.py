@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Number
 from ..errors import VerificationError
+from ..graph.cost_network import CostNetwork
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, flow_bound, vertex_mask
 from ..graph.scaling import accepted_gap
 from .fields import checked_array, checked_number
@@ -123,8 +124,8 @@ def check_flow(
             most, least = most * ARC_ROUNDING, least * ARC_ROUNDING
         # The error of a sum is at most the error that its terms allow.
         slack = min(slack, _largest(flow) * _sum_error(network))
-    _check_arcs(flow > most, network, flow, "more than its capacity")
-    _check_arcs(flow < least, network, flow, "less than its reverse capacity allows")
+    check_arcs(network, flow > most, flow, "more than its capacity")
+    check_arcs(network, flow < least, flow, "less than its reverse capacity allows")
     words = net_inflow(network, flow)
     ends = network.xp.asarray(sinks)
     arriving = sum(exact_sum(word[ends]) * 2 ** (WORD * i) for i, word in enumerate(words))
@@ -182,11 +183,11 @@ def _checked_amounts(network: FlowNetwork, values: AnyArray) -> AnyArray:
     flow = checked_array(network, values, "flow", (network.num_arcs,), np.int64, np.float64)
     if flow.dtype.kind == "i":
         return flow
-    _check_arcs(~network.xp.isfinite(flow), network, flow, "which is not finite")
+    check_arcs(network, ~network.xp.isfinite(flow), flow, "which is not finite")
     if network.capacity.dtype.kind == "f":
         return flow
     whole = (abs(flow) < 2.0**63) & (flow == network.xp.rint(flow))
-    _check_arcs(~whole, network, flow, "which is not an integer of 64 bits, and the capacities are")
+    check_arcs(network, ~whole, flow, "which is not an integer of 64 bits, and the capacities are")
     return flow.astype(np.int64)
 
 
@@ -195,8 +196,9 @@ def _largest(flow: AnyArray) -> Number:
     return max(flow.max().item(), -flow.min().item()) if len(flow) else 0
 
 
-def _check_arcs(broken: Any, network: FlowNetwork, flow: AnyArray, fault: str) -> None:
+def check_arcs(network: FlowNetwork | CostNetwork, broken: Any, flow: AnyArray, fault: str) -> None:
+    """Raise VerificationError that names the first broken arc, if there is one, and its fault."""
     if broken.any():
         arc = int(broken.argmax())
-        ends = f"{int(network.tail[arc])} -> {int(network.head[arc])}"
+        ends = f"{network.name(network.tail[arc])} -> {network.name(network.head[arc])}"
         raise VerificationError(f"arc {arc} ({ends}) carries {flow[arc]}, {fault}")

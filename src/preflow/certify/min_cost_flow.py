@@ -38,6 +38,7 @@ from .exact import (
     two_sum,
 )
 from .fields import check_bounds, check_kind, checked_array, checked_number
+from .flow import check_arcs
 
 #: Relative error of a reduced cost that :func:`accurate_reduced_costs` returns, and of a bound.
 ROUNDING = 2.0**-51
@@ -448,8 +449,8 @@ def check_flow_of_network(
     upper = network.capacity
     if network.undirected is not None:
         lower = np.where(network.undirected, -upper, lower)
-    _check_arcs(network, amounts - past > upper, amounts, "more than its capacity")
-    _check_arcs(network, amounts + past < lower, amounts, "less than its lower bound")
+    check_arcs(network, amounts - past > upper, amounts, "more than its capacity")
+    check_arcs(network, amounts + past < lower, amounts, "less than its lower bound")
     words = _balances(network, _whole(supply), amounts)
     for word in words:
         broken = ~(np.abs(word) <= slack) if slack is not None else word != 0
@@ -607,10 +608,3 @@ def _balances(network: CostNetwork, supply: Array, flow: Array) -> list[Array]:
         carry = left >> WORD
         words.append(left & (2**WORD - 1) if i < 2 else left)
     return words
-
-
-def _check_arcs(network: CostNetwork, broken: Array, flow: Array, fault: str) -> None:
-    if broken.any():
-        arc = int(broken.argmax())
-        ends = f"{network.name(network.tail[arc])} -> {network.name(network.head[arc])}"
-        raise VerificationError(f"arc {arc} ({ends}) carries {flow[arc]}, {fault}")

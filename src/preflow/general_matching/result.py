@@ -77,7 +77,7 @@ class GeneralMatchingResult(Tabular, BoundedResult):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        make_read_only(self.steps)
+        make_read_only((self.duals, self.steps))
 
     @property
     def cardinality(self) -> int:

@@ -543,6 +543,27 @@ def lower_of(network: CostNetwork) -> Array:
     return np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else network.lower
 
 
+def supplies_or_own(network: CostNetwork, supply: SupplyInput) -> Array:
+    """Return the supplies that a caller gives, else those of the network, else zeros."""
+    if supply is not None:
+        return network.supplies_of(supply)
+    if network.supply is not None:
+        return network.supply
+    return np.zeros(network.num_vertices, dtype=np.int64)
+
+
+def undirected_arcs(network: CostNetwork) -> NDArray[np.int64]:
+    """Return the undirected arcs."""
+    return np.flatnonzero(() if network.undirected is None else network.undirected)
+
+
+def net_of_one_way(network: CostNetwork, flow: Array) -> Array:
+    """Return the flow of all arcs, given that of the arcs and, behind it, of opposites of undirected ones."""
+    net: Array = flow[: network.num_arcs].copy()
+    net[undirected_arcs(network)] -= flow[network.num_arcs :]
+    return net
+
+
 def amounts_are_whole(network: CostNetwork, supply: Array) -> bool:
     """Return whether all capacities, lower bounds and supplies are integers, or floats that are integers."""
     return all(is_integral(each) for each in (network.capacity, supply, network.lower) if each is not None)

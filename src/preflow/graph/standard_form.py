@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, Indices, Integers
 from ..errors import CostOverflowError, InvalidInputError
 from ..solving.read_only import read_only_view
-from .cost_network import CostNetwork, amounts_are_whole, is_integral
+from .cost_network import CostNetwork, amounts_are_whole, is_integral, undirected_arcs
 from .network import INT64_MAX, exact_sum, largest_size
 from .scaling import float_sum, total_of
 
@@ -298,9 +298,7 @@ def _standardised(network: CostNetwork, amounts: _Amounts, rule: CostRule) -> St
         capacity = np.where(endless, 0, capacity - lower) if endless.any() else capacity - lower
         supplies = _without_lower(network, supplies, lower)
     bounds = _cut(capacity, endless, limit + 1, capacity is network.capacity)
-    undirected = (
-        np.flatnonzero(network.undirected) if network.undirected is not None else np.zeros(0, np.int64)
-    )
+    undirected = undirected_arcs(network)
     tail, head = network.tail.astype(np.uint32, copy=False), network.head.astype(np.uint32, copy=False)
     if len(undirected):
         tail, head = np.append(tail, head[undirected]), np.append(head, tail[undirected])

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import InvalidInputError
-from ..graph.cost_network import CostNetwork, lower_of
+from ..graph.cost_network import CostNetwork, lower_of, undirected_arcs
 from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, MaxFlowProblem
 from .files import check_text, check_vertices, checked_path, parsing, read_bytes, replacing
 from .record_reader import Line, Number, RecordReader, announced_bytes, shown
@@ -365,7 +365,7 @@ def _assignment(file: ProblemFile) -> CostNetwork:
 
 def _write_min_cost_flow(path: Path, network: CostNetwork, comment: str) -> None:
     lower = lower_of(network)
-    back = np.flatnonzero(() if network.undirected is None else network.undirected)
+    back = undirected_arcs(network)
     with replacing(path, compress=path.suffix == ".gz") as file:
         write_comment(file, comment)
         file.write(f"p min {network.num_vertices} {network.num_arcs + len(back)}\n".encode())

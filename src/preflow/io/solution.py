@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Numbers
 from ..errors import InvalidInputError
-from ..graph.cost_network import CostNetwork
+from ..graph.cost_network import CostNetwork, lower_of, undirected_arcs
 from ..graph.network import INT64_MAX, FlowNetwork
 from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
@@ -227,9 +227,9 @@ def min_cost_flow_on_arcs(network: CostNetwork, solution: FlowSolution) -> Array
     [1, 4]
     """
     m = network.num_arcs
-    both = np.flatnonzero(() if network.undirected is None else network.undirected)
+    both = undirected_arcs(network)
     tail, head = np.append(network.tail, network.head[both]), np.append(network.head, network.tail[both])
-    lower = np.zeros(m, dtype=np.int64) if network.lower is None else network.lower
+    lower = lower_of(network)
     least, cost = np.append(lower, lower[both]), np.append(network.cost, network.cost[both])
     capacity = np.append(network.capacity, network.capacity[both])
     room, beyond = _room(capacity, least)

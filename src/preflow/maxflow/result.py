@@ -23,6 +23,7 @@ from ..errors import CapacityOverflowError
 from ..graph.edge_tables import FlowByLabel, Tabular, labelled_pairs, labelled_sides, labels_of
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, vertex_mask
 from ..graph.scaling import proved_gap
+from ..solving.read_only import make_read_only
 from ..solving.result import BoundedResult
 from ..solving.timing import timed
 from ..stats import SolveStats
@@ -353,6 +354,7 @@ class FlowWhenRead:
         return known
 
     def __set__(self, result: MaxFlowResult, flow: Array | FlowWhenRead | None) -> None:
+        make_read_only(flow)
         result.__dict__["flow"] = None if isinstance(flow, FlowWhenRead) else flow
 
 

@@ -37,7 +37,14 @@ from ..errors import (
     InvalidInputError,
     UnboundedCostError,
 )
-from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named, is_integral
+from ..graph.cost_network import (
+    CostNetwork,
+    as_cost_network,
+    check_demands_named,
+    is_integral,
+    net_of_one_way,
+    supplies_or_own,
+)
 from ..graph.edge_tables import labels_of
 from ..graph.negative_cycle import negative_cycle
 from ..graph.network import EXACT_FLOAT, INT64_MAX, exact_sum
@@ -389,9 +396,7 @@ class MinCostCall(Call[CostNetwork]):
             change = standard.flow(state.flow)
             if self._slack(found.flow) is None:
                 change = change.astype(np.int64)  # integers, also where the room of an arc is a float
-            flow = found.flow + change[: network.num_arcs]
-            if network.undirected is not None:
-                flow[network.undirected] -= change[network.num_arcs :]
+            flow = found.flow + net_of_one_way(network, change)
             better = prices + self._potentials(standard, state)
             if not np.isfinite(better).all():
                 return None
@@ -422,9 +427,7 @@ class MinCostCall(Call[CostNetwork]):
         with self.timed("recover"):
             if state.ending == "stopped":
                 return found
-            sent = state.flow[: network.num_arcs].copy()
-            if network.undirected is not None:
-                sent[network.undirected] -= state.flow[network.num_arcs :]
+            sent = net_of_one_way(network, state.flow)
             whole = self._slack(found.flow) is None
             flow: Array = _as_int64(sent >> state.exponent) if whole else as_floats(sent, state.exponent)
             left = as_floats(state.excess, state.exponent)
@@ -562,7 +565,7 @@ def _within_bounds(network: CostNetwork, flow: Array) -> Array:
     return bounded.astype(flow.dtype, copy=False)
 
 
-def _as_int64(values: NDArray[np.object_]) -> NDArray[np.int64]:
+def _as_int64(values: Array) -> NDArray[np.int64]:
     """Return Python integers as int64."""
     if len(values) and max(map(abs, values.tolist())) > INT64_MAX:
         raise CapacityOverflowError("the flow or the potentials of an answer are past int64")
@@ -580,12 +583,7 @@ def _check_start(network: CostNetwork, start: MinCostFlowResult) -> None:
 
 def _read_supplies(network: CostNetwork, supply: SupplyInput, source: Any, sink: Any, amount: Any) -> Array:
     """Return the supplies of all vertices from what a caller gives."""
-    if supply is not None:
-        supplies = network.supplies_of(supply)
-    elif network.supply is not None:
-        supplies = network.supply
-    else:
-        supplies = np.zeros(network.num_vertices, dtype=np.int64)
+    supplies = supplies_or_own(network, supply)
     given = [
         name for name, value in (("source", source), ("sink", sink), ("amount", amount)) if value is not None
     ]

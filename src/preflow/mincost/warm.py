@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Array, NetworkInput, Vertices
 from ..graph.changing import Changing, read_changes
-from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named
+from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named, supplies_or_own
 from ..graph.network import common_dtype, read_signed
 from ..method_names import CostFlowMethodName
 from ..progress import Reporter
@@ -67,10 +67,8 @@ class MinCostFlow(Changing[MinCostFlowResult]):
             if supply is None:
                 check_demands_named(network)
             read = as_cost_network(network)
-        if supply is not None:
-            read = replace(read, supply=read.supplies_of(supply))
-        elif read.supply is None:
-            read = replace(read, supply=np.zeros(read.num_vertices, dtype=np.int64))
+        if supply is not None or read.supply is None:
+            read = replace(read, supply=supplies_or_own(read, supply))
         self.network: CostNetwork = read
         self._arguments: dict[str, Any] = {"method": method, "threads": threads, "options": options}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import AnyArray, Array, NetworkInput, SupplyInput, Vertices
+from ..arrays import AnyArray, Array, NetworkInput, Vertices
 from ..certify.cut import check_flow_and_cut, crossing_arcs
 from ..certify.min_cost_flow import cost_and_gap, dual_bound, flow_cost, is_near, is_whole
 from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
@@ -219,12 +219,6 @@ def sum_of(amounts: Array) -> int | float:
     return min(exact_sum(amounts), INT64_MAX - 1) if len(amounts) else 0
 
 
-def two_way_arcs(network: CostNetwork) -> NDArray[np.int64]:
-    """Return the undirected arcs."""
-    marks = network.undirected
-    return np.zeros(0, dtype=np.int64) if marks is None else np.flatnonzero(marks)
-
-
 def join(*parts: Array) -> Array:
     """Return arrays of amounts as one, of int64 if all are.
 
@@ -235,15 +229,6 @@ def join(*parts: Array) -> Array:
             if part.dtype.kind == "i" and len(part) and int(np.abs(part).max()) > EXACT_FLOAT:
                 raise CapacityOverflowError("amounts mix floats with integers past 2**53")
     return np.concatenate(parts)
-
-
-def supplies_or_own(network: CostNetwork, supply: SupplyInput) -> Array:
-    """Return the supplies that a caller gives, else those of the network, else zeros."""
-    if supply is not None:
-        return network.supplies_of(supply)
-    if network.supply is not None:
-        return network.supply
-    return np.zeros(network.num_vertices, dtype=np.int64)
 
 
 def read_flow_problem(

@@ -17,7 +17,7 @@ from ..arrays import Array, NetworkInput, SupplyInput
 from ..certify.min_cost_flow import check_flow_of_network, sends_all
 from ..drawing.networks import Arcs, draw_flow, flow_texts, supply_colours
 from ..errors import InfeasibleFlowError, InvalidInputError
-from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.cost_network import CostNetwork, as_cost_network, supplies_or_own
 from ..graph.edge_tables import FlowByLabel, labels_of
 from ..graph.network import FlowNetwork, exact_sum
 from ..graph.scaling import size_of, total_of
@@ -32,7 +32,6 @@ from .base import (
     check_fits,
     difference,
     join,
-    supplies_or_own,
     totals,
     vertex_numbers,
 )

@@ -12,9 +12,9 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Array, NetworkInput, SupplyInput
-from ..graph.cost_network import CostNetwork, as_cost_network, lower_of
+from ..graph.cost_network import CostNetwork, as_cost_network, lower_of, supplies_or_own
 from ..mincost.result import MinCostFlowResult
-from .base import CostReduction, check_fits, difference, of_given, supplies_or_own, totals, vertex_numbers
+from .base import CostReduction, check_fits, difference, of_given, totals, vertex_numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

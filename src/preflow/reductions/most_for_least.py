@@ -25,7 +25,7 @@ from ..certify.exact import exact_dot
 from ..certify.fields import checked_array, checked_number
 from ..certify.min_cost_flow import amount_slack, cut_bound, dual_bound, is_near, total_amount
 from ..errors import CapacityOverflowError, NotOptimalError, VerificationError
-from ..graph.cost_network import CostNetwork, as_cost_network, lower_of
+from ..graph.cost_network import CostNetwork, as_cost_network, lower_of, supplies_or_own
 from ..graph.network import INT64_MAX, FlowNetwork, exact_sum
 from ..maxflow.api import max_flow
 from ..method_names import CostFlowMethodName, DeviceName
@@ -37,7 +37,7 @@ from ..solving.call import Keywords, Request
 from ..solving.run import Deadline
 from ..solving.timing import timed
 from ..stats import MinCostStats, SolveStats, added_up
-from .base import difference, join, of_given, supplies_or_own, totals, vertex_numbers
+from .base import difference, join, of_given, totals, vertex_numbers
 from .feasible import CirculationAsMaxFlow
 
 

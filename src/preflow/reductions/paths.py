@@ -19,14 +19,14 @@ from ..certify.fields import check_array
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import InfeasibleFlowError, InvalidInputError, VerificationError
-from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.cost_network import CostNetwork, as_cost_network, net_of_one_way, undirected_arcs
 from ..graph.edge_tables import labels_of
 from ..graph.scaling import is_close, size_of
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Keywords
 from ..solving.drawn import DrawnResult
 from ..solving.read_only import make_read_only
-from .base import CostReduction, check_fits, cost_of, two_way_arcs, vertex_numbers
+from .base import CostReduction, check_fits, cost_of, vertex_numbers
 from .most_for_least import max_flow_min_cost
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class PathsAsMinCostFlow(CostReduction[CheapPaths]):
                 undirected=given.undirected,
             )
         else:
-            both = two_way_arcs(given)
+            both = undirected_arcs(given)
             through = np.ones(n, dtype=np.int64)
             through[[start, end]] = 0
             built = CostNetwork(
@@ -306,12 +306,9 @@ def _supply(num_vertices: int, source: int, sink: int, count: int | None) -> Arr
 def _steps(given: CostNetwork, flow: Array, split: bool) -> Steps:
     """Return the arcs that a flow uses."""
     m = given.num_arcs
-    net = flow[:m].astype(np.int64)
-    if split:
-        both = two_way_arcs(given)
-        net[both] -= flow[m : m + len(both)].astype(np.int64)
+    net = net_of_one_way(given, flow[: m + len(undirected_arcs(given))]) if split else flow[:m]
     # A cycle that costs nothing may lie on the path.
-    used = np.repeat(np.arange(m), np.abs(net))
+    used = np.repeat(np.arange(m), np.abs(net).astype(np.int64))
     ahead = net[used] > 0
     tail, head = vertex_numbers(given.tail[used]), vertex_numbers(given.head[used])
     return Steps(used, np.where(ahead, tail, head), np.where(ahead, head, tail))

@@ -8,7 +8,13 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Array, NetworkInput, SupplyInput, Vertices
-from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.cost_network import (
+    CostNetwork,
+    as_cost_network,
+    net_of_one_way,
+    supplies_or_own,
+    undirected_arcs,
+)
 from ..graph.network import FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from ..mincost.result import MinCostFlowResult
@@ -22,8 +28,6 @@ from .base import (
     one_way,
     only,
     read_flow_problem,
-    supplies_or_own,
-    two_way_arcs,
     vertex_numbers,
 )
 
@@ -114,7 +118,7 @@ class UndirectedCostsAsDirected(CostReduction[MinCostFlowResult]):
         """Build the directed network; arguments as in :func:`preflow.min_cost_flow`."""
         given = as_cost_network(network).plain()
         supplies = supplies_or_own(given, supply)
-        both = two_way_arcs(given)
+        both = undirected_arcs(given)
         tail, head = vertex_numbers(given.tail), vertex_numbers(given.head)
         lower = given.lower
         built = replace(
@@ -132,6 +136,4 @@ class UndirectedCostsAsDirected(CostReduction[MinCostFlowResult]):
     def solution(self, result: MinCostFlowResult) -> MinCostFlowResult:
         """Return net flows of the arcs as given; the potentials are those of `result`."""
         check_fits(result, self.network)
-        flow = result.flow[: self.given.num_arcs].copy()
-        flow[two_way_arcs(self.given)] -= result.flow[self.given.num_arcs :]
-        return of_given(result, self.given, self.supply, flow)
+        return of_given(result, self.given, self.supply, net_of_one_way(self.given, result.flow))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +45,8 @@ MissingDependencyError
 class ReadOnlyArrays:
     """An object whose public NumPy arrays are read-only, also once it was pickled or copied.
 
-    A dataclass makes those of its fields read-only that are arrays or named tuples. A class with other tuples
-    of arrays does that for them itself: labels are tuples, too, and there may be many. What is no array is
-    left to `verify`.
+    A dataclass does this for its public fields that are annotated as arrays; for tuples of arrays a class
+    does it itself. What is no array is left to `verify`.
 
     A field that is damaged, of a wrong type say, may make a proof fail with any error. So `verify` of each
     subclass raises VerificationError in place of errors of Python and NumPy, and of InvalidInputError. Where
@@ -56,8 +55,12 @@ class ReadOnlyArrays:
     Docstrings of the methods of SECTIONS get their sections here, unless they say themselves what is raised.
     """
 
+    _arrays: ClassVar[tuple[str, ...]] = ()  #: the fields that are annotated as arrays
+
     def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
+        own = vars(cls).get("__annotations__", {}).items()
+        cls._arrays += tuple(name for name, kind in own if "Array" in kind and name[0] != "_")
         name = "_prove" if "_prove" in cls.__dict__ else "verify"
         if name in cls.__dict__:
             setattr(cls, name, _damage_found(cls.__dict__[name]))
@@ -68,9 +71,10 @@ class ReadOnlyArrays:
                 method.__doc__ = text + sections
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not name.startswith("_") and (isinstance(value, np.ndarray) or hasattr(value, "_fields")):
-                make_read_only(value)
+        for name in self._arrays:
+            value = self.__dict__.get(name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
