@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,6 +15,10 @@ from ..errors import VerificationError
 from ..graph.placement import HostArrays
 from ..graph.scaling import is_close, sum_slack
 from ..solving.result import Status
+
+if TYPE_CHECKING:
+    from ..graph.cost_network import CostNetwork
+    from ..graph.network import FlowNetwork
 
 
 def checked_array(
@@ -199,3 +203,11 @@ def check_status(status: object) -> None:
     """Raise VerificationError unless this is a status."""
     if not isinstance(status, str) or status not in get_args(Status):
         raise VerificationError(f"status must be one of {', '.join(get_args(Status))}, got {status!r}")
+
+
+def check_arcs(network: FlowNetwork | CostNetwork, broken: Any, flow: AnyArray, fault: str) -> None:
+    """Raise VerificationError that names the first broken arc, if there is one, and its fault."""
+    if broken.any():
+        arc = int(broken.argmax())
+        ends = f"{network.name(network.tail[arc])} -> {network.name(network.head[arc])}"
+        raise VerificationError(f"arc {arc} ({ends}) carries {flow[arc]}, {fault}")

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Number
 from ..errors import VerificationError
-from ..graph.cost_network import CostNetwork
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, flow_bound, vertex_mask
 from ..graph.scaling import accepted_gap
-from .fields import checked_array, checked_number
+from .fields import check_arcs, checked_array, checked_number
 
 #: Bits of a word of :func:`net_inflow`: sums of words fit int64 for up to 2**40 arcs.
 WORD = 22
@@ -194,11 +193,3 @@ def _checked_amounts(network: FlowNetwork, values: AnyArray) -> AnyArray:
 def _largest(flow: AnyArray) -> Number:
     """Return the largest absolute value, as a Python number."""
     return max(flow.max().item(), -flow.min().item()) if len(flow) else 0
-
-
-def check_arcs(network: FlowNetwork | CostNetwork, broken: Any, flow: AnyArray, fault: str) -> None:
-    """Raise VerificationError that names the first broken arc, if there is one, and its fault."""
-    if broken.any():
-        arc = int(broken.argmax())
-        ends = f"{network.name(network.tail[arc])} -> {network.name(network.head[arc])}"
-        raise VerificationError(f"arc {arc} ({ends}) carries {flow[arc]}, {fault}")

@@ -37,8 +37,7 @@ from .exact import (
     rounded_up,
     two_sum,
 )
-from .fields import check_bounds, check_kind, checked_array, checked_number
-from .flow import check_arcs
+from .fields import check_arcs, check_bounds, check_kind, checked_array, checked_number
 
 #: Relative error of a reduced cost that :func:`accurate_reduced_costs` returns, and of a bound.
 ROUNDING = 2.0**-51
