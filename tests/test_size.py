@@ -23,27 +23,27 @@ LINES = {
     ".": 1811,  # min_cut imports what grids need; aliases of arrays have types; what each attempt did
     "assignment": 10424,  # overloads are imported from a module of their own
     "bipartite": 5041,  # pieces of several solvers are beside them
-    "certify": 4827,  # what a cut allows counts here, no longer in reductions and mincost
+    "certify": 4825,  # what a cut allows counts here, no longer in reductions and mincost
     "cli": 3970,
     "connectivity": 1943,
     "cuda": 2191,  # loops of kernels and sums over warps, which solvers have no more
-    "distributed": 7500,  # arguments by name
+    "distributed": 7499,  # arguments by name
     "drawing": 815,
-    "forests": 1158,  # repair of kept forests, which left maxflow and gridcut
+    "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4945,  # the same
     "generators": 3244,
-    "graph": 10809,  # results become tables, terminals and changes are read here
+    "graph": 10828,  # results become tables, terminals and changes are read here
     "gridcut": 7652,  # what auto does is rows of rules with budgets; devices.cuh of cuda-tiled
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
     "kernels": 2982,  # the heap of three problems
-    "maxflow": 10895,  # methods of batches import NoOptions
-    "mincost": 5213,  # the same; cycles past float64; arrays of a residual network have types
+    "maxflow": 10897,  # methods of batches import NoOptions
+    "mincost": 5209,  # the same; cycles past float64; arrays of a residual network have types
     "network": 312,
     "papers": 7017,  # pieces of several solvers are beside them
     "parallel": 3232,  # overloads are imported from a module of their own
-    "reductions": 4530,  # shares that sum past int64 are refused
-    "solving": 1967,  # arrays of results become read-only here, no longer in each result
+    "reductions": 4513,  # shares that sum past int64 are refused
+    "solving": 1971,  # arrays of results become read-only here, no longer in each result
     "steps": 2267,  # arguments of kernels by name
     "transportation": 4861,  # its record
     "vision": 9278,  # parameters that are options of a command are described one by one
