@@ -21,7 +21,6 @@ import preflow.bipartite.initial.sinkhorn_knopp
 import preflow.bipartite.multicore_multi_source_bfs
 import preflow.bipartite.multicore_push_relabel
 import preflow.bipartite.serial_hopcroft_karp
-import preflow.bipartite.serial_hybrid
 import preflow.bipartite.serial_push_relabel
 import preflow.general_matching.cuda_locally_dominant
 import preflow.general_matching.initial.greedy
@@ -122,7 +121,6 @@ BIPARTITE_HOSTSOLVER_SOLVE: list[bipartite.HostSolver] = [
     preflow.bipartite.serial_push_relabel.solve,
     preflow.bipartite.serial_hopcroft_karp.solve,
     preflow.papers.baselines.serial_hkdw.solve,
-    preflow.bipartite.serial_hybrid.solve,
     preflow.papers.baselines.serial_pothen_fan.solve,
     preflow.papers.baselines.multicore_pothen_fan.solve,
     preflow.papers.baselines.multicore_disjoint_bfs.solve,

@@ -74,7 +74,7 @@ def layers() -> Outcome:
 
         return checked
 
-    return each_graph(serial_hopcroft_karp, NoOptions(), layered_phases, "augment_all", check)
+    return each_graph(serial_hopcroft_karp, NoOptions(), serial_hopcroft_karp, "augment_all", check)
 
 
 def searches() -> Outcome:

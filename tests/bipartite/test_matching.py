@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import structural_rank as scipy_rank
 import preflow
 from benchmarks.instances.traps import board_with_holes
 from preflow import BipartiteGraph
-from preflow.bipartite import multicore_push_relabel, packed_columns, policy, push_relabel
+from preflow.bipartite import multicore_push_relabel, packed_columns, policy, serial_push_relabel
 from preflow.bipartite.cover import trivial_cover
 from preflow.bipartite.match_arrays import empty_matching
 from preflow.bipartite.policy import choose
@@ -102,7 +102,7 @@ OPTIONS = [
     ("multicore-push-relabel", {"stalled": "trees", "relabel_period": 1e-9}),
     ("multicore-push-relabel", {"stalled": "relabel", "relabel_period": 1e-9}),
     ("serial-push-relabel", {"initial_labels": "one", "gap": False, "relabel_period": 1e300}),
-    ("serial-hybrid", {"scan_share": 1e-9}),
+    ("serial-hybrid", {"budget": 1e-9}),
     ("serial-pothen-fan", {"fairness": False}),
 ]
 
@@ -165,7 +165,7 @@ def test_wide_indices_give_the_same_answer(problem: SmallGraph) -> None:
     ids=str,
 )
 def test_push_relabel_keeps_its_invariants(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    push_until, phases = push_relabel.push_until, []
+    push_until, phases = serial_push_relabel.push_until, []
 
     def checked(rows: Any, matching: Any, state: Any, *more: Any) -> Any:
         left = push_until(rows, matching, state, *more)
@@ -173,7 +173,7 @@ def test_push_relabel_keeps_its_invariants(options: dict[str, Any], monkeypatch:
         phases.append(left)
         return left
 
-    monkeypatch.setattr(push_relabel, "push_until", checked)
+    monkeypatch.setattr(serial_push_relabel, "push_until", checked)
     graph = preflow.BipartiteGraph.from_scipy(random_graph(300, 280, 700))
     result = preflow.bipartite_matching(
         graph, method="serial-push-relabel", initial="none", options={"relabel_period": 0.1, **options}
@@ -451,7 +451,7 @@ def test_empty_graphs() -> None:
         ({"method": "serial-simplex"}, "unknown method"),
         ({"options": {"gap": True}}, "takes none"),
         ({"method": "serial-hybrid", "options": {"beta": 1}}, "has no option 'beta'"),
-        ({"method": "serial-hybrid", "options": {"scan_share": 0}}, "positive number"),
+        ({"method": "serial-hybrid", "options": {"budget": 0}}, "positive number"),
         ({"method": "serial-push-relabel", "options": {"initial_labels": "two"}}, "one of exact, one"),
         ({"method": "serial-push-relabel", "options": {"side": "left"}}, "one of rows, columns"),
         ({"method": "serial-push-relabel", "options": {"double_push": 1}}, "double_push"),
@@ -554,7 +554,8 @@ def test_trees_take_chains_over(method: str) -> None:
     result.verify()
     assert result.cardinality == n
     assert result.stats.pushes < 3 * n
-    assert "trees took the last" in result.stats.reason
+    assert result.stats.method == "multicore-multi-source-bfs"
+    assert "so multicore-multi-source-bfs went on" in result.stats.reason
 
 
 def test_columns_without_edges_do_not_delay_the_test_for_a_stall() -> None:
@@ -562,10 +563,15 @@ def test_columns_without_edges_do_not_delay_the_test_for_a_stall() -> None:
     graph = board_with_holes(150, 0.3, seed=1)
     result = preflow.bipartite_matching(graph, method="serial-push-relabel", options={"stalled": "trees"})
     result.verify()
-    assert "trees took the last" in result.stats.reason
+    assert "pushes stalled with" in result.stats.reason
+    assert [each.method for each in result.stats.attempts] == [
+        "serial-push-relabel",
+        "multicore-multi-source-bfs",
+    ]
+    assert result.stats.threads == 1
     assert result.stats.pushes < graph.num_edges / 2
     auto = preflow.bipartite_matching(graph, threads=1, device="cpu")
-    assert (auto.stats.method, auto.cardinality) == ("serial-push-relabel", result.cardinality)
+    assert (auto.stats.attempts[0].method, auto.cardinality) == ("serial-push-relabel", result.cardinality)
     assert auto.stats.pushes < graph.num_edges / 2
 
 
@@ -585,14 +591,14 @@ def test_searches_from_both_sides_give_up(monkeypatch: pytest.MonkeyPatch, stall
     result.verify()
     assert result.cardinality == n
     assert "searches from both sides took the last 1 rows" in result.stats.reason
-    assert ("trees took the last 1 rows" in result.stats.reason) == (stalled == "trees")
+    assert ("1 rows are left that take long" in result.stats.reason) == (stalled == "trees")
 
 
 def test_hybrid_hands_over_where_phases_stay_costly() -> None:
     graph = bipartite_family("erdos-renyi").generate("20000x3")
     result = preflow.bipartite_matching(graph, method="serial-hybrid")
     result.verify()
-    assert "push-relabel matched" in result.stats.reason
+    assert "phases became costly with" in result.stats.reason
     assert result.stats.pushes > 0
 
 

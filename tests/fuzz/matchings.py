@@ -25,7 +25,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     },
     "serial-hopcroft-karp": {},
     "serial-hkdw": {},
-    "serial-hybrid": {"scan_share": [0.01, 0.55], "relabel_period": [0.01, 2.0]},
+    "serial-hybrid": {"budget": [0.01, 0.55]},
     "serial-pothen-fan": {"fairness": [True, False]},
     "multicore-pothen-fan": {"fairness": [True, False]},
     "multicore-disjoint-bfs": {},

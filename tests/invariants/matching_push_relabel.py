@@ -1,4 +1,4 @@
-"""Invariants of :mod:`preflow.bipartite.push_relabel`."""
+"""Invariants of :mod:`preflow.bipartite.serial_push_relabel`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from preflow.arrays import Array
 from preflow.bipartite.match_arrays import Matching
-from preflow.bipartite.push_relabel import LabelState
+from preflow.bipartite.serial_push_relabel import LabelState
 from preflow.graph.bipartite import Adjacency
 
 

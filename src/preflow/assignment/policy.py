@@ -1,6 +1,9 @@
-"""The choice that method="auto" makes: measured rules."""
+"""What method="auto" does: rows of measured rules, of which the first that holds counts."""
 
 from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +15,7 @@ from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
 from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
-from ..solving.plan import Plan
+from ..solving.plan import Attempt, Plan, Rule, decide
 
 #: On a GPU, one block solves an item with fewer than SIZE_FOR_ALL_BLOCKS rows and columns; if there are more
 #: than MANY_ITEMS items, with fewer than SIZE_WHERE_MANY. All blocks solve a larger item.
@@ -66,75 +69,156 @@ def _fits(costs: DenseCosts, gpu: Device) -> bool:
     return gpu.free_bytes >= 3 * int(costs.values.nbytes)
 
 
-def choose_on_gpu(items: int, size: int) -> tuple[str, str]:
-    """Return the GPU method for items of up to `size` rows and columns, and a phrase that describes it."""
-    if size >= (SIZE_FOR_ALL_BLOCKS if items <= MANY_ITEMS else SIZE_WHERE_MANY):
-        return "cuda-shortest-path", "shortest paths from all free columns at once"
-    return "cuda-batch", "one warp or block per problem"
+class Features:
+    """What the rules ask of costs. What takes time is found when a rule asks for it, and once."""
+
+    def __init__(self, costs: Costs, device: str, threads: int, gpu: Device | None) -> None:
+        self.costs: Any = costs
+        self.device, self.threads, self.gpu = device, threads, gpu
+        self.items, self.rows, self.columns = costs.shape
+        self.size = min(self.rows, self.columns)
+        self.dense, self.sparse = isinstance(costs, DenseCosts), isinstance(costs, SparseCosts)
+        self.points = isinstance(costs, PointCosts)
+
+    @property
+    def for_all_blocks(self) -> bool:
+        """Whether all blocks of a GPU solve an item."""
+        largest = SIZE_FOR_ALL_BLOCKS if self.items <= MANY_ITEMS else SIZE_WHERE_MANY
+        return (SIZE_FOR_ALL_BLOCKS if self.points else max(self.rows, self.columns)) >= largest
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the costs are on a GPU, and may be solved there."""
+        return self.device == "auto" and isinstance(self.costs, DeviceCosts)
+
+    @property
+    def fits_gpu(self) -> bool:
+        """Whether there is a GPU that may solve dense costs, and has the memory."""
+        return self.device == "auto" and self.gpu is not None and self.dense and _fits(self.costs, self.gpu)
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """The shares of the variance of a sample of costs that the first patterns explain."""
+        return shares_of_patterns(self.costs)
+
+    @property
+    def share(self) -> float:
+        """The share that FEW patterns explain."""
+        return float(self.shares[FEW - 1])
+
+    @property
+    def wide(self) -> bool:
+        """Whether one side is so much larger that the vertices of the other side hardly compete."""
+        return is_wide(self.costs)
+
+    @property
+    def least_rows(self) -> int:
+        """The number of rows from which several threads solve a single matrix."""
+        return ROWS_FOR_THREADS if self.threads >= LEAST_THREADS else 2 * ROWS_FOR_THREADS
+
+    @property
+    def many_costs(self) -> bool:
+        """Whether there are enough matrices and costs for several threads."""
+        many = self.threads >= LEAST_THREADS and self.items >= self.threads
+        return bool(many and self.dense and self.costs.values.size >= COSTS_FOR_THREADS)
+
+    @cached_property
+    def left(self) -> float:
+        """The share of the rows that have no column's least cost."""
+        return share_left_by_minima(self.costs) if self.rows == self.columns else 1.0
+
+    @property
+    def first(self) -> float:
+        """The share of the rows that have one."""
+        return 1.0 - self.left
+
+
+PATHS, SCALING = (Attempt("serial-shortest-path"),), (Attempt("serial-cost-scaling"),)
+ALL_BLOCKS, ONE_BLOCK = (Attempt("cuda-shortest-path"),), (Attempt("cuda-batch"),)
+AT_ONCE, EACH = "shortest paths from all free columns at once", "one warp or block per problem"
+TRANSFERRED = "enough work for the GPU, including the transfer: "
+
+RULES: tuple[Rule[Features], ...] = (
+    Rule(
+        lambda it: it.device == "cuda" and it.sparse,
+        (Attempt("cuda-lockfree"),),
+        "device='cuda': the method that takes sparse costs",
+    ),
+    Rule(lambda it: it.device == "cuda" and it.for_all_blocks, ALL_BLOCKS, f"device='cuda': {AT_ONCE}"),
+    Rule(lambda it: it.device == "cuda", ONE_BLOCK, f"device='cuda': {EACH}", "assignment-batch"),
+    Rule(
+        lambda it: it.points,
+        PATHS,
+        "points, one thread: an auction over a tree, shortest augmenting paths",
+        "assignment",
+    ),
+    Rule(
+        lambda it: it.on_gpu and it.for_all_blocks and it.items == 1 and it.shares[0] >= LONG_PATHS,
+        SCALING,
+        "one pattern makes all costs: long paths, a copy on the host",
+        families="machol-wien",
+    ),
+    Rule(lambda it: it.on_gpu and it.for_all_blocks, ALL_BLOCKS, f"the costs are on a GPU: {AT_ONCE}"),
+    Rule(lambda it: it.on_gpu, ONE_BLOCK, f"the costs are on a GPU: {EACH}", "assignment-batch"),
+    Rule(lambda it: it.fits_gpu and it.for_all_blocks, ALL_BLOCKS, TRANSFERRED + AT_ONCE),
+    Rule(lambda it: it.fits_gpu, ONE_BLOCK, TRANSFERRED + EACH, "assignment-batch"),
+    Rule(
+        lambda it: it.many_costs,
+        (Attempt("multicore-shortest-path"),),
+        "{it.items:,} matrices for {it.threads} threads",
+        "assignment-batch",
+    ),
+    Rule(
+        lambda it: (
+            it.threads > 1
+            and it.dense
+            and it.items == 1
+            and it.size >= it.least_rows
+            and not it.wide
+            and it.shares[1] < LONG_PATHS
+        ),
+        (Attempt("multicore-auction"),),
+        "dense, {it.least_rows} rows or more, {it.threads} threads: an auction",
+        "assignment-threads",
+    ),
+    Rule(
+        lambda it: it.sparse and (it.size < SPARSE_ROWS or it.wide),
+        PATHS,
+        "sparse costs, few rows or many more columns: shortest augmenting paths",
+        "assignment",
+    ),
+    Rule(
+        lambda it: it.sparse and it.left <= FEW_LEFT,
+        PATHS,
+        "sparse, {it.first:.0%} of the rows have some column's least cost: shortest paths",
+    ),
+    Rule(
+        lambda it: it.sparse, SCALING, f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling", "assignment"
+    ),
+    Rule(
+        lambda it: not it.dense or it.items > 1 or it.size < DENSE_ROWS or it.wide,
+        PATHS,
+        "dense costs, few rows, many more columns or many matrices: shortest paths",
+        "assignment",
+    ),
+    Rule(
+        lambda it: it.share >= STRUCTURED,
+        SCALING,
+        f"dense, {{it.share:.0%}} of their variance in {FEW} patterns, as in distances: cost scaling",
+        "assignment",
+    ),
+    Rule(
+        lambda it: True,
+        PATHS,
+        f"dense, {{it.share:.0%}} of their variance in {FEW} patterns, as if independent: shortest paths",
+        "assignment",
+    ),
+)
 
 
 def choose(costs: Costs, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
-    """Return the method for costs: see :class:`preflow.solving.protocol.Chooser`."""
-    items, size = costs.shape[0], max(costs.shape[1:])
-    name, how = choose_on_gpu(items, SIZE_FOR_ALL_BLOCKS if isinstance(costs, PointCosts) else size)
-    if device == "cuda":
-        if isinstance(costs, SparseCosts):
-            return Plan.of("cuda-lockfree", "device='cuda': the method that takes sparse costs")
-        return Plan.of(name, f"device='cuda': {how}")
-    if isinstance(costs, PointCosts):
-        return Plan.of(
-            "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
-        )
-    if device == "auto":
-        if isinstance(costs, DeviceCosts):
-            if name == "cuda-shortest-path" and items == 1 and shares_of_patterns(costs)[0] >= LONG_PATHS:
-                return Plan.of(
-                    "serial-cost-scaling", "one pattern makes all costs: long paths, a copy on the host"
-                )
-            return Plan.of(name, f"the costs are on a GPU: {how}")
-        if gpu is not None and isinstance(costs, DenseCosts) and _fits(costs, gpu):
-            return Plan.of(name, f"enough work for the GPU, including the transfer: {how}")
-    wide, n = is_wide(costs), min(costs.shape[1:])
-    if isinstance(costs, DenseCosts) and threads > 1:
-        many = threads >= LEAST_THREADS
-        if many and costs.values.size >= COSTS_FOR_THREADS and items >= threads:
-            return Plan.of("multicore-shortest-path", f"{items:,} matrices for {threads} threads")
-        least = ROWS_FOR_THREADS if many else 2 * ROWS_FOR_THREADS
-        if items == 1 and n >= least and not wide and shares_of_patterns(costs)[1] < LONG_PATHS:
-            return Plan.of("multicore-auction", f"dense, {least} rows or more, {threads} threads: an auction")
-    return choose_serial(costs)
-
-
-def choose_serial(costs: Costs) -> Plan:
-    """Return the method of one thread for costs."""
-    items, wide, n = costs.shape[0], is_wide(costs), min(costs.shape[1:])
-    if isinstance(costs, SparseCosts):
-        if n >= SPARSE_ROWS and not wide:
-            left = share_left_by_minima(costs) if costs.shape[1] == costs.shape[2] else 1.0
-            if left <= FEW_LEFT:
-                return Plan.of(
-                    "serial-shortest-path",
-                    f"sparse, {1 - left:.0%} of the rows have some column's least cost: shortest paths",
-                )
-            return Plan.of("serial-cost-scaling", f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling")
-        return Plan.of(
-            "serial-shortest-path",
-            "sparse costs, few rows or many more columns: shortest augmenting paths",
-        )
-    if isinstance(costs, DenseCosts) and items == 1 and n >= DENSE_ROWS and not wide:
-        share = shares_of_patterns(costs)[FEW - 1]
-        if share >= STRUCTURED:
-            return Plan.of(
-                "serial-cost-scaling",
-                f"dense, {share:.0%} of their variance in {FEW} patterns, as in distances: cost scaling",
-            )
-        return Plan.of(
-            "serial-shortest-path",
-            f"dense, {share:.0%} of their variance in {FEW} patterns, as if independent: shortest paths",
-        )
-    return Plan.of(
-        "serial-shortest-path", "dense costs, few rows, many more columns or many matrices: shortest paths"
-    )
+    """Return the plan for costs: see :class:`preflow.solving.protocol.Chooser`."""
+    return decide(RULES, Features(costs, device, threads, gpu))
 
 
 def share_left_by_minima(costs: SparseCosts) -> float:

@@ -14,6 +14,7 @@ Invariant. Prices only fall, so the bounds of lists stay valid.
 
 If the pairs are optimal, lowering prices suffices. If there are more columns than rows and a row was freed,
 or integers do not have enough bits, the item is solved from scratch by shortest paths (:func:`from_scratch`).
+That is no attempt of a plan: the other items of the batch keep their answers.
 """
 
 from __future__ import annotations

@@ -131,6 +131,8 @@ class MatchingCall(Call[BipartiteGraph]):
     A graph that is given by columns is solved with its sides exchanged.
     """
 
+    METHODS = METHODS
+
     device: Device | None
     solved: BipartiteGraph  #: the graph as it is solved
     #: the matching of `instance` to start from, if the caller gave one, where the method runs
@@ -184,6 +186,11 @@ class MatchingCall(Call[BipartiteGraph]):
             device=gpu,
             seconds=seconds,
         )
+
+    @property
+    def num_vertices(self) -> int:
+        """No method gets more threads than this."""
+        return self.solved.num_rows
 
     def is_quick(self, request: Request) -> bool:
         """Whether one thread solves a small graph with the method's own options."""
@@ -244,9 +251,9 @@ class MatchingCall(Call[BipartiteGraph]):
         with self.current_device():
             solved, matching = self.started()
             at_first = _cardinality(solved, matching, self.threads)
-            with self.timed("solve"):
-                is_maximum = at_first == min(solved.shape)
-                finished = is_maximum or self.method.solve(solved, matching, self.options, self.control)
+            finished = at_first == min(solved.shape) or self.by_plan(
+                lambda _: bool(self.method.solve(solved, matching, self.options, self.control))
+            )
             size = _cardinality(solved, matching, self.threads)
             if self.instance.by_columns:
                 matching = matching.transposed

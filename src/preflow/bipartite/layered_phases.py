@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from ..arrays import Indices
-from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..kernels.atomics import relaxed_load
+from ..graph.bipartite import Adjacency
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
-from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .match_arrays import NONE, Matching, asked_to_stop, list_free_rows
+from .match_arrays import NONE, Matching, asked_to_stop
 from .queue_prefetch import prefetch_queued
 
 #: The layer of a column that a search of this phase has taken.
 TAKEN = ZERO
-#: Phases end when all of them together have read this many times the edges that a single one may.
-PHASES_WORTH = np.uint64(8)
 
 
 class Layers(NamedTuple):
@@ -163,52 +158,3 @@ def augment_all(
             layers.queue[left] = root
             left += ONE
     return left, scans
-
-
-@kernel
-def run_phases(
-    rows: Adjacency,
-    matching: Matching,
-    layers: Layers,
-    size: np.uint64,
-    scan_limit: np.uint64,
-    monitor: Monitor,
-) -> np.uint64:
-    """Match the `size` free rows that begin the queue; return how many are left from which paths may exist.
-
-    None are left unless the solve is to stop, a phase after the first reads more than `scan_limit` edges, or
-    all phases so far have read more than PHASES_WORTH times `scan_limit`.
-    """
-    stop, counts = monitor.stop, monitor.counts
-    phase, total = ZERO, ZERO
-    while size > ZERO and relaxed_load(stop, 0) == 0:
-        # Layers; without a free column the matching is maximum.
-        length, scans = find_layers(rows, matching, layers, size, monitor)
-        phase += ONE
-        counts[PHASES] += ONE
-        if length == ZERO:
-            counts[ARC_SCANS] += scans
-            return ZERO if relaxed_load(stop, 0) == 0 else size
-        # A maximal set of disjoint shortest paths.
-        left, more = augment_all(rows, matching, layers, size, length)
-        scans += more
-        counts[ARC_SCANS] += scans
-        counts[AUGMENTATIONS] += size - left
-        size = left
-        monitor.progress[0] = size
-        total += scans
-        if phase > ONE and max(scans, total // PHASES_WORTH) > scan_limit:
-            break
-    return size
-
-
-def match_in_phases(graph: BipartiteGraph, matching: Matching, scan_limit: Any, control: Control) -> int:
-    """Run phases as long as they are worth it: see :func:`run_phases`.
-
-    Returns the number of free rows from which there may still be augmenting paths.
-    """
-    layers = make_layers(*graph.shape, graph.rows.first.dtype)
-    size = list_free_rows(graph.rows, matching, layers.queue)
-    control.progress[:] = size
-    left = run_phases(graph.rows, matching, layers, np.uint64(size), scan_limit, control.monitor())
-    return int(left)

@@ -1,4 +1,4 @@
-"""The choice of method="auto" and initial="auto".
+"""What method="auto" and initial="auto" do: rows of rules, of which the first that holds counts.
 
 Methods on the CPU start from a cheap matching: better ones cost more than they save, since the errors of a
 cheap matching are local. The degrees and the symmetry of the graph decide on the method; the performance
@@ -7,13 +7,17 @@ pages of the documentation have the measurements.
 
 from __future__ import annotations
 
+from functools import cached_property
+from math import inf
+
 import numpy as np
 
 from ..arrays import Indices
 from ..cuda.runtime import Device
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, fits_numbers
 from ..kernels.kernel import kernel
-from ..solving.plan import Plan
+from ..solving.plan import Attempt, Plan, Rule, decide
+from .attempts import CHEAP_PHASES, LOW_PUSHES, TREES
 from .packed_columns import is_narrow
 
 #: Graphs with fewer edges take a millisecond or two with any method.
@@ -49,10 +53,6 @@ BYTES_ON_GPU = 5, 56, 12
 START_FROM_NOTHING = frozenset({"cuda-multi-source-bfs"})
 
 
-#: With low labels rows push no further than they must, and most solves need no global relabel.
-LOW_LABELS = {"initial_labels": "one", "relabel_period": 2.0}
-
-
 def initial_for(method: str, on_gpu: bool) -> str:
     """Return the initial matching from which a method is fastest, on a GPU or not."""
     if method in START_FROM_NOTHING:
@@ -65,50 +65,127 @@ def worth_a_gpu(graph: BipartiteGraph, threads: int, in_use: bool) -> bool:
     return graph.num_edges >= (EDGES_FOR_GPU if in_use else EDGES_FOR_FIRST_USE)
 
 
+class Features:
+    """What the rules ask of a graph. What takes time is found when a rule asks for it, and once."""
+
+    def __init__(self, graph: BipartiteGraph, device: str, threads: int, gpu: Device | None) -> None:
+        self.graph, self.device, self.threads, self.gpu = graph, device, threads, gpu
+        self.edges = graph.num_edges
+
+    @property
+    def fits_gpu(self) -> bool:
+        """Whether there is a GPU that may solve it, and has the memory."""
+        return self.gpu is not None and _fits(self.graph, self.gpu)
+
+    @cached_property
+    def _degrees(self) -> tuple[float, float]:
+        step = -(-self.graph.num_rows // SAMPLED_ROWS)
+        return look_at_degrees(self.graph.rows.first, np.uint64(step))
+
+    @property
+    def spread(self) -> float:
+        """The variance of sampled degrees, over their mean."""
+        return self._degrees[0]
+
+    @property
+    def ends(self) -> float:
+        """The share of sampled rows with one neighbour or none."""
+        return self._degrees[1]
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether sampled edges have opposite edges."""
+        return _looks_symmetric(self.graph)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether a row and a label, or a row and a column, fit a word."""
+        return is_narrow(self.graph)
+
+    @property
+    def work_for_threads(self) -> bool:
+        """Whether there are enough edges for several threads."""
+        enough = self.edges >= (MANY_EDGES if self.threads <= FEW_THREADS else FEW_EDGES)
+        return self.threads > 1 and enough and self.narrow
+
+
+ON_GPU = (Attempt("cuda-multi-source-bfs"),)
+MANY_PUSHES, ONE_PUSHES = (Attempt("multicore-push-relabel", budget=inf), TREES), (LOW_PUSHES, TREES)
+UNEVEN = "uneven degrees (variance {it.spread:.2g} of the mean): pushes stay near"
+ENDS = "{it.ends:.1%} of the rows have one neighbour or none: gaps rule them out"
+SHIFTED = "even degrees, not symmetric: pushes stay near"
+MESH = "even degrees and symmetric, as meshes are: short paths mend a cheap matching"
+FOR_THREADS = "; enough edges for {it.threads} threads"
+
+
+def alone(_: Features) -> int:
+    """Return the number of threads of a plan for one."""
+    return 1
+
+
+RULES: tuple[Rule[Features], ...] = (
+    Rule(
+        lambda it: it.device == "cuda", ON_GPU, "device='cuda': the fastest method on a GPU", "matching-gpu"
+    ),
+    Rule(
+        lambda it: it.device == "auto" and isinstance(it.graph, DeviceBipartiteGraph),
+        ON_GPU,
+        "the graph is on a GPU: the fastest method on a GPU",
+        "matching-gpu",
+    ),
+    Rule(
+        lambda it: it.fits_gpu,
+        ON_GPU,
+        "{it.edges:,} edges are enough work for the GPU, transfer included",
+        "matching-gpu",
+    ),
+    Rule(
+        lambda it: it.edges < SMALL,
+        ONE_PUSHES,
+        "small graph: pushes from a cheap matching",
+        threads=alone,
+    ),
+    Rule(
+        lambda it: it.spread >= EVEN and it.work_for_threads,
+        MANY_PUSHES,
+        UNEVEN + FOR_THREADS,
+        "matching-threads",
+    ),
+    Rule(lambda it: it.spread >= EVEN, ONE_PUSHES, UNEVEN, "matching", alone),
+    Rule(
+        lambda it: it.ends > FEW_ENDS and it.work_for_threads,
+        MANY_PUSHES,
+        ENDS + FOR_THREADS,
+        "matching-threads",
+    ),
+    Rule(lambda it: it.ends > FEW_ENDS, ONE_PUSHES, ENDS, "matching", alone),
+    Rule(
+        lambda it: not it.symmetric and it.work_for_threads,
+        MANY_PUSHES,
+        SHIFTED + FOR_THREADS,
+        "matching-threads",
+    ),
+    Rule(lambda it: not it.symmetric, ONE_PUSHES, SHIFTED, "matching", alone),
+    Rule(lambda it: it.work_for_threads, (TREES,), MESH + FOR_THREADS, "matching-threads"),
+    Rule(lambda it: it.narrow, (TREES,), MESH, "matching", alone),
+    Rule(
+        lambda it: True,
+        (CHEAP_PHASES, LOW_PUSHES, TREES),
+        MESH,
+        threads=alone,
+    ),
+)
+
+
 def choose(graph: BipartiteGraph, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
-    """Return the method for a graph: see :class:`preflow.solving.protocol.Chooser`."""
-    if device == "cuda":
-        return Plan.of("cuda-multi-source-bfs", "device='cuda': the fastest method on a GPU")
-    if device == "auto" and isinstance(graph, DeviceBipartiteGraph):
-        return Plan.of("cuda-multi-source-bfs", "the graph is on a GPU: the fastest method on a GPU")
-    if gpu is not None and _fits(graph, gpu):
-        reason = f"{graph.num_edges:,} edges are enough work for the GPU, transfer included"
-        return Plan.of("cuda-multi-source-bfs", reason)
-    if graph.num_edges < SMALL:
-        return _push_on_one_thread(graph, "small graph: pushes from a cheap matching")
-    step = -(-graph.num_rows // SAMPLED_ROWS)
-    spread, ends = look_at_degrees(graph.rows.first, np.uint64(step))
-    narrow = is_narrow(graph)
-    enough = graph.num_edges >= (MANY_EDGES if threads <= FEW_THREADS else FEW_EDGES)
-    many = threads if enough and narrow else 1
-    if spread >= EVEN:
-        return _push(graph, f"uneven degrees (variance {spread:.2g} of the mean): pushes stay near", many)
-    if ends > FEW_ENDS:
-        return _push(graph, f"{ends:.1%} of the rows have one neighbour or none: gaps rule them out", many)
-    if not _looks_symmetric(graph):
-        return _push(graph, "even degrees, not symmetric: pushes stay near", many)
-    reason = "even degrees and symmetric, as meshes are: short paths mend a cheap matching"
-    if not narrow:
-        return Plan.of("serial-hybrid", reason)
-    for_threads = f"; enough edges for {threads} threads" if many > 1 else ""
-    return Plan.of("multicore-multi-source-bfs", f"{reason}{for_threads}", threads=many)
+    """Return the plan for a graph: see :class:`preflow.solving.protocol.Chooser`."""
+    return decide(RULES, Features(graph, device, threads, gpu))
 
 
 def _fits(graph: BipartiteGraph, gpu: Device) -> bool:
     of_edge, of_row, of_column = BYTES_ON_GPU
     needed = of_edge * graph.num_edges + of_row * graph.num_rows + of_column * graph.num_columns
     return fits_numbers(*graph.shape, graph.num_edges) and needed <= gpu.free_bytes
-
-
-def _push(graph: BipartiteGraph, reason: str, many: int) -> Plan:
-    if many > 1:
-        return Plan.of("multicore-push-relabel", f"{reason}; enough edges for {many} threads")
-    return _push_on_one_thread(graph, reason)
-
-
-def _push_on_one_thread(graph: BipartiteGraph, reason: str) -> Plan:
-    stalled = "trees" if is_narrow(graph) else "relabel"
-    return Plan.of("serial-push-relabel", reason, {**LOW_LABELS, "stalled": stalled})
 
 
 @kernel

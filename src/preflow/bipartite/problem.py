@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Literal
 
 from ..cuda import CudaMethod
 from ..errors import InvalidInputError
 from ..solving.method import Method, Problem, load
+from .attempts import CHEAP_PHASES, LOW_PUSHES, TREES
 
 if TYPE_CHECKING:
     # Of which types the solvers are, by the memory that their arrays lie in.
@@ -36,6 +38,8 @@ METHODS = (
         "first in first out, global relabel every k (m + n) pushes, gaps",
         "Deveci, Kaya, Uçar and Çatalyürek 2013, algorithms 1 and 2",
         aliases=("PR",),
+        then=(TREES,),
+        budget=inf,
     ),
     Method(
         "serial-hopcroft-karp",
@@ -55,10 +59,16 @@ METHODS = (
     ),
     Method(
         "serial-hybrid",
-        "bipartite.serial_hybrid",
-        "HybridOptions",
+        "bipartite.serial_hopcroft_karp",
+        "NoOptions",
         "Hopcroft and Karp while phases are cheap, then push-relabel",
         "preflow",
+        then=(LOW_PUSHES, TREES),
+        budget=CHEAP_PHASES.budget,
+        gone={
+            "scan_share": "'budget' takes its place",
+            "relabel_period": "'serial-push-relabel', which goes on, has it where you name that method",
+        },
     ),
     Method(
         "serial-pothen-fan",
@@ -93,6 +103,8 @@ METHODS = (
         "rows push on their own, rows and labels of columns change together; few rows left are searched from",
         "Langguth, Azad, Halappanavar and Manne 2014",
         parallel=True,
+        then=(TREES,),
+        budget=inf,
     ),
     Method(
         "multicore-multi-source-bfs",

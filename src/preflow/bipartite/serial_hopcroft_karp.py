@@ -14,6 +14,13 @@ Invariants of a phase:
 - A search takes each column at most once, whether the column led nowhere or is on a path that augmented.
 - After a phase the shortest augmenting path is longer than before.
 
+With a budget, the method gives up after the first phase, but for the first one, that reads more than this
+share of the edges, or when all phases have read eight times as many. From a cheap matching of a mesh, such as
+a Delaunay graph, almost all augmenting paths are short. Each phase then reads fewer edges than the one
+before, and this method is several times as fast as push-relabel. On grids with two colours and on random
+graphs every phase reads most edges, and there are dozens of phases. The first phases show which case it is.
+`serial-hybrid` is this method with a budget, followed by push-relabel.
+
 Pseudo-code::
 
     queue = free rows
@@ -27,11 +34,58 @@ Pseudo-code::
 
 from __future__ import annotations
 
-from ..graph.bipartite import BipartiteGraph
-from ..solving.options import UNLIMITED, NoOptions
-from ..solving.run import Control
-from .layered_phases import match_in_phases
-from .match_arrays import Matching
+import numpy as np
+
+from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
+from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
+from ..solving.options import UNLIMITED, NoOptions, limit
+from ..solving.run import Control, GaveUp
+from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
+from .layered_phases import Layers, augment_all, find_layers, make_layers
+from .match_arrays import Matching, list_free_rows
+
+#: Phases end when all of them together have read this many times the edges that a single one may.
+PHASES_WORTH = np.uint64(8)
+
+
+@kernel
+def run_phases(
+    rows: Adjacency,
+    matching: Matching,
+    layers: Layers,
+    size: np.uint64,
+    scan_limit: np.uint64,
+    monitor: Monitor,
+) -> np.uint64:
+    """Match the `size` free rows that begin the queue; return how many are left from which paths may exist.
+
+    None are left unless the solve is to stop, a phase after the first reads more than `scan_limit` edges, or
+    all phases so far have read more than PHASES_WORTH times `scan_limit`.
+    """
+    stop, counts = monitor.stop, monitor.counts
+    phase, total = ZERO, ZERO
+    while size > ZERO and relaxed_load(stop, 0) == 0:
+        # Layers; without a free column the matching is maximum.
+        length, scans = find_layers(rows, matching, layers, size, monitor)
+        phase += ONE
+        counts[PHASES] += ONE
+        if length == ZERO:
+            counts[ARC_SCANS] += scans
+            return ZERO if relaxed_load(stop, 0) == 0 else size
+        # A maximal set of disjoint shortest paths.
+        left, more = augment_all(rows, matching, layers, size, length)
+        scans += more
+        counts[ARC_SCANS] += scans
+        counts[AUGMENTATIONS] += size - left
+        size = left
+        monitor.progress[0] = size
+        total += scans
+        if phase > ONE and max(scans, total // PHASES_WORTH) > scan_limit:
+            break
+    return size
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: NoOptions, control: Control) -> bool:
@@ -39,4 +93,11 @@ def solve(graph: BipartiteGraph, matching: Matching, options: NoOptions, control
 
     O(m sqrt(n)) time, memory of three indices a row and one a column.
     """
-    return match_in_phases(graph, matching, UNLIMITED, control) == 0
+    layers = make_layers(*graph.shape, graph.rows.first.dtype)
+    size = list_free_rows(graph.rows, matching, layers.queue)
+    control.progress[:] = size
+    most = UNLIMITED if control.budget is None else limit(control.budget * graph.num_edges)
+    left = int(run_phases(graph.rows, matching, layers, np.uint64(size), most, control.monitor()))
+    if left and not control.stopped:
+        raise GaveUp(f"phases became costly with {left:,} rows left")
+    return left == 0

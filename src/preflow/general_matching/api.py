@@ -179,6 +179,8 @@ class Attempt:
 class GeneralMatchingCall(Call[UndirectedGraph]):
     """One call of matching."""
 
+    METHODS = METHODS
+
     wanted: Wanted
     start: Partners | None  #: int64, shape (n,): the matching to start from, -1 for none
     #: what a gap must be small beside, of the weights of the pairs. None: what the documentation states.
@@ -217,6 +219,11 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             device=gpu_of_method(graph, method),
         )
 
+    @property
+    def num_vertices(self) -> int:
+        """No method gets more threads than this."""
+        return self.instance.num_vertices
+
     def is_quick(self, request: Request) -> bool:
         """Whether one thread solves a small graph with the method's own options."""
         return self.instance.num_edges <= QUICK_EDGES and self.threads == 1 and not request.options
@@ -233,8 +240,11 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             if graph.weight is not None:
                 weights = integer_weights(graph, maximize=wanted.maximize, most_edges=wanted.most_edges)
             neighbours = _neighbours(graph, weights, self.threads)
-        with self.timed("solve"):
-            state = self._solver()(neighbours, self.start, self.options, self.control)
+        state = self.by_plan(
+            lambda mate: self._solver()(
+                neighbours, self.start if mate is None else mate, self.options, self.control
+            )
+        )
         if wanted.perfect and self._proves(state) and (state.mate < 0).any():
             raise self._infeasible(neighbours, state)
         if weights is None:

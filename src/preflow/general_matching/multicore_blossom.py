@@ -32,7 +32,7 @@ Invariants:
 When no tree has work left, no edge should join an even vertex, other than the held root, to another tree or
 to a vertex outside; :mod:`.serial_blossom` says why the matching is then a largest one. All threads together
 check that. Words of two trees may pass each other between cores that have not seen each other's; should an
-edge be left for this reason, the search on one thread takes over from the matching.
+edge be left for this reason, the method gives up, and the search on one thread goes on from the matching.
 
 Pseudo-code, of each thread::
 
@@ -84,9 +84,8 @@ from ..parallel.rounds import (
     take_items,
 )
 from ..parallel.thread_pool import run_solver, share_of
-from ..solving.run import Control
+from ..solving.run import Control, GaveUp
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from . import serial_blossom
 from .initial import InitialOptions, first_matching
 from .links import NONE, Links, common_base, link_root, rematch, top
 from .solution import GeneralState, Partners, partners
@@ -553,5 +552,7 @@ def solve(
     if not all(ended):
         return GeneralState(partners(mate), finished=False)
     if not all(right) and not control.stopped:
-        return serial_blossom.solve(graph, partner, InitialOptions(), control)
+        if control.budget is None:
+            return solve(graph, partner, options, control)
+        raise GaveUp("trees passed each other unseen", partner)
     return GeneralState(partner, all(right), barrier=barrier)

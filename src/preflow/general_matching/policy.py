@@ -1,15 +1,47 @@
-"""The choice that method="auto" makes."""
+"""What method="auto" does: rows of rules, of which the first that holds counts."""
 
 from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
 
 from ..cuda.runtime import Device
 from ..errors import DeviceUnavailableError
 from ..graph.undirected import UndirectedGraph
-from ..solving.plan import Plan
+from ..solving.plan import Attempt, Plan, Rule, decide
 
 #: From these numbers on, many threads were faster than one on every graph measured. With 2 threads most were
 #: slower; with 4 and 150,000 edges one was. docs/performance/general_matching.md has the table.
 FEWEST_THREADS, FEWEST_EDGES = 4, 250_000
+
+
+class Features(NamedTuple):
+    """What the rules ask of a graph."""
+
+    graph: UndirectedGraph
+    threads: int
+
+    @property
+    def edges(self) -> int:
+        """The number of edges."""
+        return self.graph.num_edges
+
+
+RULES: tuple[Rule[Features], ...] = (
+    Rule(
+        lambda it: it.graph.weight is not None,
+        (Attempt("serial-weighted-blossom"),),
+        "the graph has weights",
+        "general-matching",
+    ),
+    Rule(
+        lambda it: it.threads >= FEWEST_THREADS and it.edges >= FEWEST_EDGES,
+        (Attempt("multicore-blossom", budget=inf), Attempt("serial-blossom")),
+        f"the graph has no weights, {FEWEST_EDGES:,} edges or more, and {{it.threads}} threads",
+        "general-threads",
+    ),
+    Rule(lambda it: True, (Attempt("serial-blossom"),), "the graph has no weights", "general-matching"),
+)
 
 
 def choose(graph: UndirectedGraph, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
@@ -19,9 +51,4 @@ def choose(graph: UndirectedGraph, device: str = "auto", threads: int = 1, gpu: 
             "no exact method of this problem runs on a GPU: use device='cpu', or for an approximate matching "
             "method='cuda-locally-dominant'"
         )
-    if graph.weight is None:
-        if threads >= FEWEST_THREADS and graph.num_edges >= FEWEST_EDGES:
-            reason = f"the graph has no weights, {FEWEST_EDGES:,} edges or more, and {threads} threads"
-            return Plan.of("multicore-blossom", reason)
-        return Plan.of("serial-blossom", "the graph has no weights")
-    return Plan.of("serial-weighted-blossom", "the graph has weights")
+    return decide(RULES, Features(graph, threads))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from ..cuda import CudaMethod
 from ..solving.method import Method, Problem
+from ..solving.plan import Attempt
 
 if TYPE_CHECKING:
     # Of which types the solvers are, by the memory that their arrays lie in.
@@ -40,6 +42,8 @@ METHODS = (
         "without weights: each tree is grown by one thread, trees that meet are augmented between barriers",
         "Edmonds 1965; Gabow 1976; Azad et al. 2012",
         parallel=True,
+        then=(Attempt("serial-blossom"),),
+        budget=inf,
     ),
     Method(
         "serial-weighted-blossom",

@@ -346,7 +346,7 @@ class MinCostCall(Call[CostNetwork]):
         programming", INFORMS Journal on Computing 28, 2016.) No optimal flow differs from one whose residual
         arcs have reduced costs of at least minus epsilon on arcs whose reduced cost is twice n times epsilon
         (Tardos 1985): costs are cut off there. They are rounded down, so that the reduced costs of open arcs
-        stay above zero.
+        stay above zero. This is no attempt of a plan: it solves another instance.
         """
         network, supply = self.instance, self.supply
         arcs, prices = one_way(network, supply, found.flow), found.potentials
@@ -415,7 +415,7 @@ class MinCostCall(Call[CostNetwork]):
         return found
 
     def _exact(self, found: _Attempt) -> _Attempt:
-        """Return the answer in exact numbers, from one that float64 does not prove."""
+        """Return the answer in exact numbers, whatever method gave one that float64 does not prove."""
         network, supply = self.instance, self.supply
         arcs = one_way(network, supply, found.flow)
         if not np.isfinite(arcs.upper).all():

@@ -1,6 +1,8 @@
-"""The choice that method="auto" makes."""
+"""What method="auto" does: rows of rules, of which the first that holds counts."""
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from ..arrays import Array
 from ..cuda.runtime import Device
 from ..graph.cost_network import CostNetwork, is_integral
 from ..graph.standard_form import most_cost
-from ..solving.plan import Plan
+from ..solving.plan import Attempt, Plan, Rule, decide
 
 #: From this number of vertices on, cost scaling is faster than network simplex, unless several vertices send
 #: more than an arc carries. With one source a Xeon took 1.5 and 2.0 s on a 256 x 256 grid, 0.48 and 0.86 s on
@@ -55,6 +57,61 @@ def choose_for_start(network: CostNetwork, broken: int) -> Plan | None:
     return Plan.of("serial-shortest-path", f"shortest paths repair the earlier flow at {broken:,} vertices")
 
 
+class Features:
+    """What the rules ask of a network with supplies."""
+
+    def __init__(
+        self, network: CostNetwork, device: str, threads: int, gpu: Device | None, supply: Array | None
+    ) -> None:
+        self.network, self.device, self.threads, self.gpu = network, device, threads, gpu
+        self.supply = network.supply if supply is None else supply
+        self.vertices, self.arcs = network.num_vertices, network.num_arcs
+
+    @property
+    def fits_gpu(self) -> bool:
+        """Whether there is a GPU that may solve it, and has room for the costs."""
+        return self.gpu is not None and _fits_a_gpu(self.network)
+
+    @cached_property
+    def crowded(self) -> bool:
+        """Whether several vertices send more together than an arc carries on the mean."""
+        return self.supply is not None and _crowded(self.network, self.supply)
+
+    @property
+    def work_for_threads(self) -> bool:
+        """Whether there are enough arcs for several threads."""
+        if self.threads < MOST_THREADS:
+            return self.threads >= MANY_THREADS and self.arcs >= MANY_ARCS
+        return self.arcs >= (2 * FEW_ARCS if self.crowded else FEW_ARCS)
+
+
+ON_GPU, SIMPLEX = (Attempt("cuda-cost-scaling"),), (Attempt("serial-network-simplex"),)
+
+RULES: tuple[Rule[Features], ...] = (
+    Rule(lambda it: it.device == "cuda", ON_GPU, "device='cuda': the method on a GPU", "min-cost-gpu"),
+    Rule(lambda it: it.fits_gpu, ON_GPU, "{it.arcs:,} arcs are enough work for the GPU", "min-cost-gpu"),
+    Rule(
+        lambda it: it.work_for_threads,
+        (Attempt("multicore-cost-scaling"),),
+        "{it.arcs:,} arcs are enough work for {it.threads} threads",
+        "min-cost-threads",
+    ),
+    Rule(
+        lambda it: it.vertices >= MANY_VERTICES and it.arcs <= MOST_ARCS_FOR_SIMPLEX and it.crowded,
+        SIMPLEX,
+        "network simplex is fastest where several sources send more than an arc carries",
+        "min-cost",
+    ),
+    Rule(
+        lambda it: it.vertices >= MANY_VERTICES,
+        (Attempt("serial-cost-scaling"),),
+        "cost scaling is fastest with as many as {it.vertices:,} vertices",
+        "min-cost",
+    ),
+    Rule(lambda it: True, SIMPLEX, "network simplex is fastest with few vertices", "min-cost"),
+)
+
+
 def choose(
     network: CostNetwork,
     device: str = "auto",
@@ -63,28 +120,11 @@ def choose(
     *,
     supply: Array | None = None,
 ) -> Plan:
-    """Return the method for a network: see :class:`preflow.solving.protocol.Chooser`.
+    """Return the plan for a network: see :class:`preflow.solving.protocol.Chooser`.
 
     `supply` are the supplies to solve for, if they are not those of the network.
     """
-    if device == "cuda":
-        return Plan.of("cuda-cost-scaling", "device='cuda': the method on a GPU")
-    if gpu is not None and _fits_a_gpu(network):
-        return Plan.of("cuda-cost-scaling", f"{network.num_arcs:,} arcs are enough work for the GPU")
-    amounts = network.supply if supply is None else supply
-    crowded = amounts is not None and _crowded(network, amounts)
-    fewest = MANY_ARCS if threads < MOST_THREADS else 2 * FEW_ARCS if crowded else FEW_ARCS
-    if network.num_arcs >= fewest and threads >= MANY_THREADS:
-        return Plan.of(
-            "multicore-cost-scaling", f"{network.num_arcs:,} arcs are enough work for {threads} threads"
-        )
-    if network.num_vertices >= MANY_VERTICES:
-        if network.num_arcs <= MOST_ARCS_FOR_SIMPLEX and crowded:
-            reason = "network simplex is fastest where several sources send more than an arc carries"
-            return Plan.of("serial-network-simplex", reason)
-        reason = f"cost scaling is fastest with as many as {network.num_vertices:,} vertices"
-        return Plan.of("serial-cost-scaling", reason)
-    return Plan.of("serial-network-simplex", "network simplex is fastest with few vertices")
+    return decide(RULES, Features(network, device, threads, gpu, supply))
 
 
 def _fits_a_gpu(network: CostNetwork) -> bool:

@@ -141,6 +141,7 @@ class Method:
         """Return what a call that names the method and gives these options tries."""
         options = dict(given or {})
         budget = options.pop("budget", self.budget) if self.then else None
+        check_budget(budget)
         own = Attempt(self.name, options, budget)
         return (own,) if budget is None else (own, *self.then)
 

@@ -1,13 +1,15 @@
-"""The choice that method="auto" makes."""
+"""What method="auto" does: rows of rules, of which the first that holds counts."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from ..certify.transport import TransportCosts
 from ..cuda.runtime import Device
 from ..graph.costs import SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
-from ..solving.plan import Plan
+from ..solving.plan import Attempt, Plan, Rule, decide
 
 #: From this many pairs on, a GPU is worth copying dense costs to it.
 PAIRS_FOR_GPU = 4_000_000
@@ -34,20 +36,61 @@ def worth_a_gpu(costs: TransportCosts, threads: int, in_use: bool) -> bool:
     return items * n * m >= (PAIRS_FOR_GPU if in_use else PAIRS_FOR_FIRST_USE)
 
 
+class Features(NamedTuple):
+    """What the rules ask of costs."""
+
+    costs: TransportCosts
+    device: str
+    threads: int
+    gpu: Device | None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.costs.shape[1]
+
+    @property
+    def columns(self) -> int:
+        """The number of columns."""
+        return self.costs.shape[2]
+
+    @property
+    def many_pairs(self) -> bool:
+        """Whether there are enough pairs of rows and columns for smoothed prices."""
+        n, m = self.rows, self.columns
+        enough = MANY_PAIRS_OF_SKINNY if max(n, m) >= SKINNY * min(n, m) else MANY_PAIRS
+        if isinstance(self.costs, PointCosts):
+            enough = MANY_PAIRS_OF_POINTS if self.threads >= MANY_THREADS else MANY_PAIRS_ALONE
+        return n * m >= enough and not isinstance(self.costs, SparseCosts)
+
+
+ON_GPU = (Attempt("cuda-transport"),)
+
+RULES: tuple[Rule[Features], ...] = (
+    Rule(lambda it: it.device == "cuda", ON_GPU, "device='cuda': the method on a GPU"),
+    Rule(
+        lambda it: it.device == "auto" and isinstance(it.costs, DeviceCosts),
+        ON_GPU,
+        "the costs are on a GPU",
+    ),
+    Rule(
+        lambda it: it.gpu is not None,
+        ON_GPU,
+        "the costs are enough work for the GPU, transfers included",
+    ),
+    Rule(
+        lambda it: it.many_pairs,
+        (Attempt("multicore-network-simplex"),),
+        "a start by smoothed prices pays for {it.rows:,} x {it.columns:,} pairs",
+    ),
+    Rule(
+        lambda it: True,
+        (Attempt("serial-network-simplex"),),
+        "network simplex on the pairs of small reduced cost is fastest",
+    ),
+)
+
+
 def choose(costs: TransportCosts, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
-    """Return the method for costs: see :class:`preflow.solving.protocol.Chooser`."""
-    if device == "cuda":
-        return Plan.of("cuda-transport", "device='cuda': the method on a GPU")
-    if device == "auto" and isinstance(costs, DeviceCosts):
-        return Plan.of("cuda-transport", "the costs are on a GPU")
-    if gpu is not None:
-        return Plan.of("cuda-transport", "the costs are enough work for the GPU, transfers included")
-    _, n, m = costs.shape
-    enough = MANY_PAIRS_OF_SKINNY if max(n, m) >= SKINNY * min(n, m) else MANY_PAIRS
-    if isinstance(costs, PointCosts):
-        enough = MANY_PAIRS_OF_POINTS if threads >= MANY_THREADS else MANY_PAIRS_ALONE
-    if n * m >= enough and not isinstance(costs, SparseCosts):
-        return Plan.of(
-            "multicore-network-simplex", f"a start by smoothed prices pays for {n:,} x {m:,} pairs"
-        )
-    return Plan.of("serial-network-simplex", "network simplex on the pairs of small reduced cost is fastest")
+    """Return the plan for costs: see :class:`preflow.solving.protocol.Chooser`."""
+    return decide(RULES, Features(costs, device, threads, gpu))

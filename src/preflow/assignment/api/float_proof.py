@@ -77,7 +77,7 @@ SMALL_GAP = 2.0**-42
 MOST_PAIRS = 1 << 22
 #: Number of roundings in a least reduced cost; distances between points have the most.
 FEW_ROUNDINGS = 8.0
-#: The remark on items that were solved again.
+#: The remark on items that were solved again, with other costs: that is no attempt of a plan.
 SOLVED_AGAIN = "costs of very different size: solved again without those that cannot matter"
 
 Costs = DenseCosts | SparseCosts | PointCosts

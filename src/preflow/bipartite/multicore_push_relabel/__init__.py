@@ -42,9 +42,9 @@ Pseudo-code, of all threads together::
         close the lowest gap; stop if no column is free
         round: each thread pushes its share of the active rows
         if few rows were active during many pushes:
-            search for the other rows from both sides; leave to trees what the search gives up; stop
+            search for the other rows from both sides; if the search gives up, give up or relabel
         if pushes have stalled, or a global relabel is due:
-            global relabel, or leave the other rows to trees and stop
+            global relabel, or give up
     unpack the words
 """
 
@@ -64,7 +64,7 @@ from ...kernels.kernel import kernel
 from ...parallel.rounds import Round, end_round, make_rounds, start_round
 from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
 from ...solving.options import UNLIMITED, check_number_between, limit
-from ...solving.run import Control
+from ...solving.run import Control, GaveUp
 from ...stats import (
     GLOBAL_RELABELS,
     PHASES,
@@ -74,7 +74,6 @@ from ..match_arrays import Matching
 from ..packed_columns import make_packed, pack, unpack
 from ..push_relabel import (
     PushRelabelOptions,
-    grow_trees,
     have_stalled,
     pushes_until_look,
 )
@@ -317,7 +316,7 @@ def solve(
             graph.remember_columns(stage.search.columns)
         if outcome != RELABEL:
             return bool(outcome == DONE)
-        if options.stalled == "trees":
-            return grow_trees(graph, matching, int(size), control)
+        if options.stalled == "trees" and control.budget is not None:
+            raise GaveUp(f"{int(size):,} rows are left that take long")
         stage = stage._replace(number=number, base=base, size=size)
         relabels = True
