@@ -173,17 +173,6 @@ def set_up(net: ResidualArrays, pieces: Pieces, values: Values) -> None:
 
 
 @kernel
-def find_final(
-    net: ResidualArrays, pieces: Pieces, active: NDArray[np.bool_], final: NDArray[np.bool_]
-) -> None:
-    """Find the active pieces without excess; on entry `final` is True for all active pieces."""
-    for v in range(len(pieces.piece)):
-        i = pieces.piece[v]
-        if active[i] and net.excess[v] > 0:
-            final[i] = False
-
-
-@kernel
 def divide(
     net: ResidualArrays, pieces: Pieces, divided: NDArray[np.bool_], reaching: NDArray[np.bool_]
 ) -> None:
@@ -890,7 +879,7 @@ class _Search:
     def _final(self) -> NDArray[np.bool_]:
         """Return which active pieces are final: all their supply has reached the sink."""
         final = self.values.active.copy()
-        find_final(self.net, self.pieces, self.values.active, final)
+        final[self.pieces.piece[self.net.excess > 0]] = False  # other pieces have no excess
         return final
 
 
