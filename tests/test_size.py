@@ -36,8 +36,8 @@ LINES = {
     "gridcut": 7652,  # what auto does is rows of rules with budgets; devices.cuh of cuda-tiled
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
-    "kernels": 2982,  # the heap of three problems
-    "maxflow": 10897,  # methods of batches import NoOptions
+    "kernels": 2981,  # the heap of three problems
+    "maxflow": 10886,  # methods of batches import NoOptions
     "mincost": 5249,  # rules are rows
     "network": 312,
     "papers": 7017,  # pieces of several solvers are beside them
