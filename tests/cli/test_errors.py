@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from preflow.cli import app
-from preflow.cli.assignment import assign
+from preflow.cli.costs import assign
 from preflow.cli.problem_files import solve
 from preflow.cli.session import as_told_by
 from preflow.errors import InvalidInputError

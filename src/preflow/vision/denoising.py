@@ -326,7 +326,13 @@ class _Denoising:
 
     def energy(self, u: NDArray[np.float64]) -> float:
         """Return the energy of a channel."""
-        return _energy(u, self.plane, self.weight, self.data, self.half)
+        difference = u - self.plane
+        absolute = self.data == "absolute"
+        total = float(np.abs(difference).sum() if absolute else (difference**2).sum() / 2)
+        for offset in self.half:
+            here, there = pair_boxes(u.shape, offset)
+            total += self.weight * float(np.abs(u[here] - u[there]).sum()) / math.hypot(*offset)
+        return total
 
     def _force(self, upper: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the scaled cost of grey value `upper` minus that of the one below, per unit of grey."""
@@ -382,14 +388,3 @@ def _grey_values(plane: NDArray[np.float64], dtype: DType, levels: int | None) -
         return np.array([least])
     grey = np.linspace(least, most, 256 if levels is None else levels)
     return np.unique(np.rint(grey)) if dtype.kind in "biu" else grey
-
-
-def _energy(
-    u: NDArray[np.float64], f: NDArray[np.float64], weight: float, data: Data, half: list[tuple[int, ...]]
-) -> float:
-    difference = u - f
-    total = float(np.abs(difference).sum() if data == "absolute" else (difference**2).sum() / 2)
-    for offset in half:
-        here, there = pair_boxes(u.shape, offset)
-        total += weight * float(np.abs(u[here] - u[there]).sum()) / math.hypot(*offset)
-    return total

@@ -369,19 +369,10 @@ def _exact_gap(cut: MinCutResult) -> float:
 
 def _same_problem(problem: MaxFlowProblem, cut: MinCutResult) -> bool:
     """Whether this is the problem of the cut."""
-    network, given = problem.network, cut.network
-    pairs: list[tuple[Array | None, Array | None]] = [
-        (network.tail, given.tail),
-        (network.head, given.head),
-        (network.capacity, given.capacity),
-        (network.reverse_capacity, given.reverse_capacity),
-        (np.atleast_1d(problem.source), np.atleast_1d(cut.sources)),
-        (np.atleast_1d(problem.sink), np.atleast_1d(cut.sinks)),
-    ]
-    return network.num_vertices == given.num_vertices and all(
-        ours is theirs or (ours is not None and theirs is not None and np.array_equal(ours, theirs))
-        for ours, theirs in pairs
-    )
+    ends = (problem.source, cut.sources), (problem.sink, cut.sinks)
+    names = ("num_vertices", "tail", "head", "capacity", "reverse_capacity")
+    arrays = [(getattr(problem.network, name), getattr(cut.network, name)) for name in names]
+    return all(np.array_equal(np.atleast_1d(one), np.atleast_1d(other)) for one, other in [*ends, *arrays])
 
 
 def minimize_energy(
