@@ -109,16 +109,16 @@ def _named(problem: CostFile) -> Iterator[None]:
     """Renumber rows and columns in an error as the file numbers them."""
     try:
         yield
+    except InfeasibleFlowError as error:  # an InfeasibleError, too
+        sides = {"row": problem.rows, "column": problem.columns}
+        vertices = tuple((side, sides[side].tolist()[i]) for side, i in error.vertices)
+        raise InfeasibleFlowError.of_plan(vertices, error.excess) from None
     except InfeasibleError as error:
         names = {"rows": problem.rows, "columns": problem.columns}
         other = "columns" if error.side == "rows" else "rows"
         violating = names[error.side][list(error.violating)].tolist()
         allowed = names[other][list(error.allowed)].tolist()
         raise InfeasibleError(error.side, tuple(violating), tuple(allowed)) from None
-    except InfeasibleFlowError as error:
-        sides = {"row": problem.rows, "column": problem.columns}
-        vertices = tuple((side, sides[side].tolist()[i]) for side, i in error.vertices)
-        raise InfeasibleFlowError.of_plan(vertices, error.excess) from None
 
 
 def _write_pairs(file: str, problem: CostFile, result: AssignmentResult, to_table: bool) -> None:
