@@ -46,7 +46,7 @@ LINES = {
     "solving": 1972,  # the budget of an attempt is checked
     "steps": 2267,  # arguments of kernels by name
     "transportation": 4904,  # rules are rows
-    "vision": 9278,  # parameters that are options of a command are described one by one
+    "vision": 9264,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.
 KINDS = 486  # grids with more than 127 pairs of neighbours name parents by 16 bits
