@@ -1,4 +1,4 @@
-"""What method="auto" does: rows of measured rules, of which the first that holds counts."""
+"""The measured rules of method="auto": the first of these rows that holds counts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _fits(costs: DenseCosts, gpu: Device) -> bool:
 
 
 class Features:
-    """What the rules ask of costs. What takes time is found when a rule asks for it, and once."""
+    """The features of costs that rules ask for; a slow one is found when a rule asks for it, and once."""
 
     def __init__(self, costs: Costs, device: str, threads: int, gpu: Device | None) -> None:
         self.costs: Any = costs

@@ -1,4 +1,4 @@
-"""What method="auto" and initial="auto" do: rows of rules, of which the first that holds counts.
+"""The rules of method="auto" and initial="auto": the first of these rows that holds counts.
 
 Methods on the CPU start from a cheap matching: better ones cost more than they save, since the errors of a
 cheap matching are local. The degrees and the symmetry of the graph decide on the method; the performance
@@ -66,7 +66,7 @@ def worth_a_gpu(graph: BipartiteGraph, threads: int, in_use: bool) -> bool:
 
 
 class Features:
-    """What the rules ask of a graph. What takes time is found when a rule asks for it, and once."""
+    """The features of a graph that rules ask for; a slow one is found when a rule asks for it, and once."""
 
     def __init__(self, graph: BipartiteGraph, device: str, threads: int, gpu: Device | None) -> None:
         self.graph, self.device, self.threads, self.gpu = graph, device, threads, gpu

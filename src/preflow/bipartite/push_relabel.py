@@ -1,4 +1,4 @@
-"""What pushes on one thread and on many share: the ring of active rows, the test for a stall, the options."""
+"""The ring of active rows, the test for a stall and the options, common to pushes on one thread and many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What method="auto" does: rows of rules, of which the first that holds counts."""
+"""The rules of method="auto": the first of these rows that holds counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEWEST_THREADS, FEWEST_EDGES = 4, 250_000
 
 
 class Features(NamedTuple):
-    """What the rules ask of a graph."""
+    """The features of a graph that rules ask for."""
 
     graph: UndirectedGraph
     threads: int

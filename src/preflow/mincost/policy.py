@@ -1,4 +1,4 @@
-"""What method="auto" does: rows of rules, of which the first that holds counts."""
+"""The rules of method="auto": the first of these rows that holds counts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def choose_for_start(network: CostNetwork, broken: int) -> Plan | None:
 
 
 class Features:
-    """What the rules ask of a network with supplies."""
+    """The features of a network with supplies that rules ask for."""
 
     def __init__(
         self, network: CostNetwork, device: str, threads: int, gpu: Device | None, supply: Array | None

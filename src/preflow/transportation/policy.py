@@ -1,4 +1,4 @@
-"""What method="auto" does: rows of rules, of which the first that holds counts."""
+"""The rules of method="auto": the first of these rows that holds counts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def worth_a_gpu(costs: TransportCosts, threads: int, in_use: bool) -> bool:
 
 
 class Features(NamedTuple):
-    """What the rules ask of costs."""
+    """The features of costs that rules ask for."""
 
     costs: TransportCosts
     device: str
