@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 import networkx as nx
 import numpy as np
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import preflow
 from preflow.errors import InvalidInputError, NotOptimalError, VerificationError
 from preflow.general_matching.initial.preference import edge_number
-from preflow.general_matching.serial_weighted_blossom.start import INITIAL
+from preflow.general_matching.serial_weighted_blossom.start import Initial
 from preflow.graph.undirected import UndirectedGraph
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
@@ -189,7 +189,7 @@ def test_a_stopped_solve_proves_a_bound(method: str, threads: int, monkeypatch: 
         assert result.lower_bound <= optimum <= result.upper_bound < math.inf
 
 
-@pytest.mark.parametrize("initial", INITIAL)
+@pytest.mark.parametrize("initial", get_args(Initial))
 @settings(max_examples=40)
 @given(graph=larger_graphs(), wanted=st.sampled_from(["maximize", "minimize", "most pairs"]))
 def test_starts_of_the_weighted_solver(initial: str, graph: UndirectedGraph, wanted: str) -> None:

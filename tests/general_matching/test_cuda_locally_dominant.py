@@ -91,7 +91,7 @@ def test_too_many_launches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None
 def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DeviceUnavailableError, match="no exact method"):
         preflow.matching(random_graph(9, 20, 3), device="cuda")
-    with pytest.raises(InvalidInputError, match="lanes must be a power"):
+    with pytest.raises(InvalidInputError, match="lanes must be one of 1, 2, 4, 8, 16, 32"):
         preflow.matching(random_graph(9, 20, 3), method=METHOD, options={"lanes": 5})
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(free_bytes=100))
     with pytest.raises(DeviceMemoryError, match=r"edges and 9 vertices take .* bytes .* has 100 free"):

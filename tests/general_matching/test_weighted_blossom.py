@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from preflow.errors import CostOverflowError, InvalidInputError
 from preflow.general_matching import serial_weighted_blossom as blossom
 from preflow.general_matching.links import NONE
 from preflow.general_matching.serial_weighted_blossom.search import match_vertices, run_searches
-from preflow.general_matching.serial_weighted_blossom.start import INITIAL, Initial, first_duals
+from preflow.general_matching.serial_weighted_blossom.start import Initial, first_duals
 from preflow.general_matching.serial_weighted_blossom.state import new_forest
 from preflow.graph.undirected import Neighbours
 from preflow.solving.run import Control
@@ -52,7 +54,7 @@ def weight_of(edges: Edges, mate: list[int]) -> int:
     return sum(weights[v, w] for v, w in enumerate(mate) if v < w < len(mate))
 
 
-@given(graphs(), st.sampled_from(INITIAL))
+@given(graphs(), st.sampled_from(get_args(Initial)))
 def test_invariants_hold_after_each_search(drawn: tuple[int, Edges], initial: Initial) -> None:
     n, edges = drawn
     graph = neighbours(n, edges)

@@ -43,7 +43,7 @@ from ..cuda.runtime import Device
 from ..cuda.structs import I64, U32, U64, ConstI64, ConstU32, Signed
 from ..errors import SolverError
 from ..graph.costs import DenseCosts, SparseCosts
-from ..solving.options import check_alpha, check_count, check_flag, check_positive_integer
+from ..solving.options import Alpha, CheckedOptions, NonNegativeInteger, PositiveInteger
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 from .lockfree_scaling import (
@@ -66,7 +66,7 @@ MOST_KERNELS = 100_000
 
 
 @dataclass(frozen=True)
-class CudaLockFreeOptions:
+class CudaLockFreeOptions(CheckedOptions):
     """Options of lock-free cost scaling on a GPU.
 
     Attributes
@@ -83,18 +83,11 @@ class CudaLockFreeOptions:
         The number of kernels, at the start of each refine, after which prices are updated.
     """
 
-    alpha: float = 10.0
-    cycles: int = 500_000
-    block_threads: int = 512
+    alpha: Alpha = 10.0
+    cycles: PositiveInteger = 500_000
+    block_threads: PositiveInteger = 512
     arc_fixing: bool = True
-    price_updates: int = 1
-
-    def __post_init__(self) -> None:
-        check_alpha(self.alpha)
-        check_positive_integer("cycles", self.cycles)
-        check_positive_integer("block_threads", self.block_threads)
-        check_flag("arc_fixing", self.arc_fixing)
-        check_count("price_updates", self.price_updates)
+    price_updates: NonNegativeInteger = 1
 
 
 class DeviceArcs(NamedTuple):

@@ -64,7 +64,7 @@ from ..kernels.kernel import kernel
 from ..parallel.barrier import make_barrier, wait
 from ..parallel.delays import delay
 from ..parallel.thread_pool import run_solver, share_of
-from ..solving.options import check_alpha, check_positive_number, limit
+from ..solving.options import Alpha, CheckedOptions, PositiveNumber, limit
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES
 from .dense_rows import WANTED, column_minima, list_row, match_minima
@@ -102,7 +102,7 @@ EXACT = 2.0**52
 
 
 @dataclass(frozen=True)
-class AuctionOptions:
+class AuctionOptions(CheckedOptions):
     """Options of the auction.
 
     Attributes
@@ -113,12 +113,8 @@ class AuctionOptions:
         The auction ends after this many reads of the whole matrix.
     """
 
-    alpha: float = 10.0
-    effort: float = 20.0
-
-    def __post_init__(self) -> None:
-        check_positive_number("effort", self.effort)
-        check_alpha(self.alpha)
+    alpha: Alpha = 10.0
+    effort: PositiveNumber = 20.0
 
 
 class Auction(NamedTuple):

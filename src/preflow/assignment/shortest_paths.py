@@ -6,7 +6,7 @@ Other methods end with these steps, or ask them whether there is an assignment.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,7 +16,7 @@ from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
-from ..solving.options import MOST, check_flag, check_number_between
+from ..solving.options import MOST, CheckedOptions, between
 from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .augmenting_paths import augment_rows, list_free_rows
@@ -34,7 +34,7 @@ WHOLE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class ShortestPathOptions:
+class ShortestPathOptions(CheckedOptions):
     """Options of the shortest augmenting paths.
 
     Attributes
@@ -50,15 +50,9 @@ class ShortestPathOptions:
     """
 
     column_reduction: bool = True
-    row_reduction: float = 5.0
+    row_reduction: Annotated[float, between(0, MOST)] = 5.0
     lists: bool = True
     auction: bool = True
-
-    def __post_init__(self) -> None:
-        check_flag("column_reduction", self.column_reduction)
-        check_flag("lists", self.lists)
-        check_flag("auction", self.auction)
-        check_number_between("row_reduction", self.row_reduction, 0, MOST)
 
 
 class Work(NamedTuple):

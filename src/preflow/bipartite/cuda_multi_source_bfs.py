@@ -42,9 +42,8 @@ import numpy as np
 from ..arrays import AnyArray
 from ..cuda.launches import Loop, launches, make_loop
 from ..cuda.structs import U32, ConstU32
-from ..errors import InvalidInputError
 from ..graph.bipartite import DeviceBipartiteGraph
-from ..solving.options import check_positive_integer
+from ..solving.options import CheckedOptions, Lanes, PositiveInteger
 from ..solving.run import Control
 from .device_launches import count_free, require_room, run_phases
 from .match_arrays import Matching
@@ -56,12 +55,10 @@ COUNTER_WORDS = 2 * 3 * 32
 EDGES_A_PIECE, WORDS_A_PIECE = 256, 4
 #: Bytes on the device besides the graph and the matching: per edge, row and column.
 BYTES = 1, 36, 4
-#: Numbers of threads that can read the edges of a row together.
-LANES = (1, 2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True)
-class MultiSourceBfsOptions:
+class MultiSourceBfsOptions(CheckedOptions):
     """Options of the searches from all free rows.
 
     Attributes
@@ -72,13 +69,8 @@ class MultiSourceBfsOptions:
         One block searches alone where a level has at most this many pieces of rows.
     """
 
-    lanes: int = 8
-    few: int = 256
-
-    def __post_init__(self) -> None:
-        if self.lanes not in LANES:
-            raise InvalidInputError(f"option lanes must be a power of two up to 32, got {self.lanes!r}")
-        check_positive_integer("few", self.few)
+    lanes: Lanes = 8
+    few: PositiveInteger = 256
 
 
 Phase = IntEnum("Phase", "BEGIN SEARCH AUGMENT DONE CHEAP", start=0)

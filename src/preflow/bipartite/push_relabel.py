@@ -12,7 +12,7 @@ from ..graph.bipartite import Adjacency
 from ..kernels.atomics import prefetch, prefetch_to_write
 from ..kernels.constants import ONE, THREE, TWO
 from ..kernels.kernel import kernel
-from ..solving.options import check_choice, check_flag, check_positive_number
+from ..solving.options import CheckedOptions, PositiveNumber
 from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES
 
 #: Pushes have stalled if, at the rate since the last test, the active rows would take more than
@@ -33,7 +33,7 @@ MOST_WRITTEN = np.uint64(8)
 
 
 @dataclass(frozen=True)
-class PushRelabelOptions:
+class PushRelabelOptions(CheckedOptions):
     """Options of push-relabel.
 
     Attributes
@@ -55,20 +55,12 @@ class PushRelabelOptions:
         Raise the label of a column above the second lowest label of its new row, instead of the lowest.
     """
 
-    relabel_period: float = 0.5
+    relabel_period: PositiveNumber = 0.5
     gap: bool = True
     initial_labels: Literal["exact", "one"] = "exact"
     stalled: Literal["push", "relabel", "trees"] = "push"
     side: Literal["rows", "columns"] = "rows"
     double_push: bool = True
-
-    def __post_init__(self) -> None:
-        check_positive_number("relabel_period", self.relabel_period)
-        check_flag("gap", self.gap)
-        check_choice("initial_labels", self.initial_labels, ("exact", "one"))
-        check_choice("stalled", self.stalled, ("push", "relabel", "trees"))
-        check_choice("side", self.side, ("rows", "columns"))
-        check_flag("double_push", self.double_push)
 
 
 @kernel

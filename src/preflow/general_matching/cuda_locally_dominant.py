@@ -29,9 +29,9 @@ from ..cuda import runtime
 from ..cuda.launches import Loop, launches, make_loop
 from ..cuda.runtime import Device
 from ..cuda.structs import U32, ConstU32, ConstU64
-from ..errors import InvalidInputError
 from ..graph.placement import require_memory
 from ..graph.undirected import Neighbours
+from ..solving.options import Lanes
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .initial.proof import ProofOptions, empty_mates, proved
@@ -43,8 +43,6 @@ SOURCE = Path(__file__).with_suffix(".cu")
 COUNTER_WORDS = 3 * 32
 #: Bytes on the device for each vertex, and for each neighbour without and with weights.
 VERTEX_BYTES, NEIGHBOUR_BYTES = 28, (4, 12)
-#: Numbers of threads that can read the edges of a vertex.
-LANES = (1, 2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True)
@@ -61,12 +59,7 @@ class CudaLocallyDominantOptions(ProofOptions):
         See :class:`.initial.proof.ProofOptions`; on the CPU.
     """
 
-    lanes: int = 32
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.lanes, bool) or self.lanes not in LANES:
-            raise InvalidInputError(f"option lanes must be a power of two up to 32, got {self.lanes!r}")
+    lanes: Lanes = 32
 
 
 Phase = IntEnum("Phase", "POINT MATCH LIST DONE", start=0)

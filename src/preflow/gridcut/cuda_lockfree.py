@@ -57,7 +57,7 @@ from ..cuda import runtime
 from ..cuda.runtime import WATCH_WORDS, Device
 from ..cuda.structs import U32, U64, ConstI64
 from ..graph.integer_grid import IntegerGrid
-from ..solving.options import check_positive_integer
+from ..solving.options import CheckedOptions, PositiveInteger
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
 from .direction_major import DeviceGrid, SearchArguments, begin, search_at_rest, solution
@@ -70,7 +70,7 @@ COUNTS = len(Count)
 
 
 @dataclass(frozen=True)
-class CudaGridLockFreeOptions:
+class CudaGridLockFreeOptions(CheckedOptions):
     """Options of lock-free push-relabel on a grid.
 
     Attributes
@@ -79,10 +79,7 @@ class CudaGridLockFreeOptions:
         Pushes or relabels of each pixel between two global relabels: CYCLE, 7000 in the paper.
     """
 
-    cycles: int = 64
-
-    def __post_init__(self) -> None:
-        check_positive_integer("cycles", self.cycles)
+    cycles: PositiveInteger = 64
 
 
 class StepArguments(NamedTuple):

@@ -28,7 +28,7 @@ from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
 from ..kernels.overloads import numba_overloads
 from ..parallel.lockfree import push_relabel
-from ..solving.options import check_positive_number
+from ..solving.options import CheckedOptions, PositiveNumber
 from ..solving.run import Control
 from .pixel_major import GridState, grid_solution, grid_state, interior
 from .solution import GridFlow, GridSolution
@@ -37,7 +37,7 @@ numba_overloads(__name__)
 
 
 @dataclass(frozen=True)
-class GridLockFreeOptions:
+class GridLockFreeOptions(CheckedOptions):
     """Options of the lock-free solver.
 
     Attributes
@@ -46,11 +46,7 @@ class GridLockFreeOptions:
         A global relabel runs after every ``relabel_period * n`` relabels of all threads; None: never.
     """
 
-    relabel_period: float | None = 1.0
-
-    def __post_init__(self) -> None:
-        if self.relabel_period is not None:
-            check_positive_number("relabel_period", self.relabel_period)
+    relabel_period: PositiveNumber | None = 1.0
 
 
 @kernel

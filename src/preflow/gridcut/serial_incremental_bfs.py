@@ -63,7 +63,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.two_queues import HEAD
 from ..solving.monitor import Monitor
-from ..solving.options import check_count, check_flag
+from ..solving.options import CheckedOptions, NonNegativeInteger
 from ..solving.run import Control
 from ..stats import PUSHES
 from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior, sweep
@@ -75,7 +75,7 @@ BOX = 1 << 12
 
 
 @dataclass(frozen=True)
-class IncrementalBfsOptions:
+class IncrementalBfsOptions(CheckedOptions):
     """Options of incremental breadth-first search.
 
     Attributes
@@ -88,11 +88,7 @@ class IncrementalBfsOptions:
     """
 
     sweep: bool = True
-    box_levels: int = 7
-
-    def __post_init__(self) -> None:
-        check_flag("sweep", self.sweep)
-        check_count("box_levels", self.box_levels)
+    box_levels: NonNegativeInteger = 7
 
 
 class Boxes(NamedTuple):

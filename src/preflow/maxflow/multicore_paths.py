@@ -124,10 +124,10 @@ from ..parallel.search import (
 )
 from ..parallel.thread_pool import run_solver
 from ..solving.monitor import Monitor
-from ..solving.options import check_positive_integer
+from ..solving.options import CheckedOptions, PositiveInteger, PositiveNumber
 from ..solving.run import Control, GaveUp
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
-from .relabel_rule import check_relabel_rule, relabel_limits
+from .relabel_rule import relabel_limits
 
 #: Vertices that a thread donates at once, at most.
 MOST_DONATED = 16
@@ -147,7 +147,7 @@ WIDE, PROBED = 1024, 1 / 16
 
 
 @dataclass(frozen=True)
-class PathsOptions:
+class PathsOptions(CheckedOptions):
     """Options of multicore push-relabel along paths.
 
     Attributes
@@ -159,12 +159,8 @@ class PathsOptions:
         Greatest number of arcs of a path, along which a thread pushes at once.
     """
 
-    relabel_period: float = 1.0
-    path_length: int = 4
-
-    def __post_init__(self) -> None:
-        check_relabel_rule("work", self.relabel_period)
-        check_positive_integer("path_length", self.path_length)
+    relabel_period: PositiveNumber = 1.0
+    path_length: PositiveInteger = 4
 
 
 class State(NamedTuple):

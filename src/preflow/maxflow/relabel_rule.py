@@ -5,15 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from ..arrays import Number
-from ..solving.options import UNLIMITED, check_choice, check_positive_number, limit
+from ..solving.options import UNLIMITED, limit
 
 RelabelRule = Literal["relabels", "work"]
-
-
-def check_relabel_rule(rule: object, period: object) -> None:
-    """Raise InvalidInputError unless the rule is known and the period a positive number."""
-    check_choice("relabel_rule", rule, ("relabels", "work"))
-    check_positive_number("relabel_period", period)
 
 
 def relabel_limits(rule: str, period: float, num_vertices: int, num_arcs: int) -> tuple[Number, Number]:

@@ -58,13 +58,13 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.work_limit import must_end
 from ..solving.monitor import Monitor
-from ..solving.options import check_flag
+from ..solving.options import CheckedOptions
 from ..solving.run import Control, GaveUp
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
 
 
 @dataclass(frozen=True)
-class DinicOptions:
+class DinicOptions(CheckedOptions):
     """Options of Dinic's algorithm.
 
     Attributes
@@ -74,9 +74,6 @@ class DinicOptions:
     """
 
     both_ends: bool = True
-
-    def __post_init__(self) -> None:
-        check_flag("both_ends", self.both_ends)
 
 
 class DinicState(NamedTuple):

@@ -61,7 +61,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
 from ..solving.monitor import Monitor
-from ..solving.options import check_flag
+from ..solving.options import CheckedOptions, PositiveNumber
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .levels import (
@@ -73,7 +73,7 @@ from .levels import (
     make_levels,
     open_level,
 )
-from .relabel_rule import RelabelRule, check_relabel_rule, relabel_limits
+from .relabel_rule import RelabelRule, relabel_limits
 
 #: With ``hold`` a vertex waits for the next global relabel after this many relabels by more than one level:
 #: its excess likely runs in circles until heights are exact again.
@@ -81,7 +81,7 @@ JUMPS_BEFORE_HOLD = 2
 
 
 @dataclass(frozen=True)
-class FifoOptions:
+class FifoOptions(CheckedOptions):
     """Options of first-in-first-out push-relabel.
 
     Attributes
@@ -102,15 +102,10 @@ class FifoOptions:
 
     gap: bool = False
     relabel_rule: RelabelRule = "relabels"
-    relabel_period: float = 1.0
+    relabel_period: PositiveNumber = 1.0
     drain: bool = False
     hold: bool = False
     record_active: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("gap", "drain", "hold", "record_active"):
-            check_flag(name, getattr(self, name))
-        check_relabel_rule(self.relabel_rule, self.relabel_period)
 
 
 class State(NamedTuple):

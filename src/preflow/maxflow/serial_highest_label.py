@@ -53,7 +53,7 @@ sweep of pushes is our reading of their names.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -67,7 +67,7 @@ from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
 from ..kernels.work_limit import must_end, operations_left, operations_of
 from ..solving.monitor import Monitor
-from ..solving.options import check_choice, check_flag, check_positive_integer
+from ..solving.options import CheckedOptions, PositiveInteger, PositiveNumber
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .levels import (
@@ -80,11 +80,11 @@ from .levels import (
     open_level,
     push_active,
 )
-from .relabel_rule import RelabelRule, check_relabel_rule, relabel_limits
+from .relabel_rule import RelabelRule, relabel_limits
 
 
 @dataclass(frozen=True)
-class HighestLabelOptions:
+class HighestLabelOptions(CheckedOptions):
     """Options of highest-label push-relabel.
 
     Attributes
@@ -108,18 +108,11 @@ class HighestLabelOptions:
 
     gap: bool = True
     relabel_rule: RelabelRule = "work"
-    relabel_period: float = 1.0
-    initial_labels: str = "exact"
+    relabel_period: PositiveNumber = 1.0
+    initial_labels: Literal["exact", "one"] = "exact"
     initial_wave: bool = False
     drain: bool = True
-    path_length: int = 4
-
-    def __post_init__(self) -> None:
-        for name in ("gap", "initial_wave", "drain"):
-            check_flag(name, getattr(self, name))
-        check_choice("initial_labels", self.initial_labels, ("exact", "one"))
-        check_relabel_rule(self.relabel_rule, self.relabel_period)
-        check_positive_integer("path_length", self.path_length)
+    path_length: PositiveInteger = 4
 
 
 class HighestLabelState(NamedTuple):

@@ -67,7 +67,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.work_limit import must_end
 from ..solving.monitor import Monitor
-from ..solving.options import UNLIMITED, check_choice, check_positive_number, limit
+from ..solving.options import UNLIMITED, CheckedOptions, PositiveNumber, limit
 from ..solving.run import Control, GaveUp
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .features import seldom_saturated
@@ -82,7 +82,7 @@ PUSHES_A_VERTEX = 8
 
 
 @dataclass(frozen=True)
-class PseudoflowOptions:
+class PseudoflowOptions(CheckedOptions):
     """Options of the pseudoflow algorithm.
 
     Attributes
@@ -98,13 +98,7 @@ class PseudoflowOptions:
 
     order: Literal["highest", "lowest"] = "highest"
     bucket: Literal["fifo", "lifo"] = "fifo"
-    relabel_period: float | None = 1.0
-
-    def __post_init__(self) -> None:
-        check_choice("order", self.order, ("highest", "lowest"))
-        check_choice("bucket", self.bucket, ("fifo", "lifo"))
-        if self.relabel_period is not None:
-            check_positive_number("relabel_period", self.relabel_period)
+    relabel_period: PositiveNumber | None = 1.0
 
 
 #: Columns of Forest.vertex. A step reads most of them, so they lie side by side. Labels are apart: a scan

@@ -82,8 +82,9 @@ import numpy as np
 from ..arrays import AnyArray
 from ..cuda import runtime
 from ..graph.standard_form import StandardForm, check_largest_cost, most_cost
+from ..solving.options import Alpha, CheckedOptions, PositiveInteger
 from ..solving.run import Control
-from .cost_scaling.on_gpu import Ending, Engine, Tuning, check_options
+from .cost_scaling.on_gpu import Ending, Engine, Tuning
 from .shortest_paths import send
 from .solution import FlowState
 
@@ -95,7 +96,7 @@ REPAIR_UPDATES = 60
 
 
 @dataclass(frozen=True)
-class CudaCostScalingOptions:
+class CudaCostScalingOptions(CheckedOptions):
     """Options of cost scaling on a GPU.
 
     Attributes
@@ -108,12 +109,9 @@ class CudaCostScalingOptions:
         The most nanoseconds of relaxations between two barriers of a search.
     """
 
-    alpha: float = 16.0
-    pushing: int = 50_000
-    searching: int = 40_000
-
-    def __post_init__(self) -> None:
-        check_options(self.alpha, self.pushing, self.searching)
+    alpha: Alpha = 16.0
+    pushing: PositiveInteger = 50_000
+    searching: PositiveInteger = 40_000
 
 
 def check_costs(largest: int, n: int) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache, partial
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -13,6 +16,8 @@ from ..errors import InvalidInputError
 MOST = 2**31 - 1
 #: More operations than any solve makes.
 UNLIMITED = np.uint64(2**62)
+#: A function that raises InvalidInputError unless the option of some name may have some value.
+Check: TypeAlias = Callable[[str, object], None]
 
 
 @dataclass(frozen=True)
@@ -54,10 +59,10 @@ def check_flag(name: str, value: object) -> None:
         raise InvalidInputError(f"option {name} must be True or False, got {value!r}")
 
 
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+def check_choice(name: str, value: object, choices: tuple[str | int, ...]) -> None:
     """Raise InvalidInputError unless `value` is one of `choices`."""
-    if not isinstance(value, str) or value not in choices:
-        raise InvalidInputError(f"option {name} must be one of {', '.join(choices)}, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, str | int) or value not in choices:
+        raise InvalidInputError(f"option {name} must be one of {', '.join(map(str, choices))}, got {value!r}")
 
 
 def check_positive_integer(name: str, value: object) -> None:
@@ -91,18 +96,57 @@ def check_number_between(name: str, value: object, least: float, most: float) ->
         raise InvalidInputError(f"option {name} must be a number of {least} to {most}, got {value!r}")
 
 
+def between(least: float, most: float) -> Check:
+    """Return the check of a number from `least` to `most`."""
+    return partial(check_number_between, least=least, most=most)
+
+
+#: Types of options. One that may also be None has the type ``PositiveInteger | None``.
+PositiveInteger: TypeAlias = Annotated[int, check_positive_integer]
+NonNegativeInteger: TypeAlias = Annotated[int, check_count]
+PositiveNumber: TypeAlias = Annotated[float, check_positive_number]
+#: By how much epsilon is divided from one refine, or phase of an auction, to the next.
+Alpha: TypeAlias = Annotated[float, between(1.5, MOST)]
+#: Threads of a GPU that read one list together.
+Lanes: TypeAlias = Literal[1, 2, 4, 8, 16, 32]
+
+
+def _check_of(hint: Any) -> Check | None:
+    """Return the check that belongs to the type of an option, if any."""
+    if hint is bool:
+        return check_flag
+    if get_origin(hint) is Annotated:
+        found: Check = hint.__metadata__[0]
+        return found
+    parts = get_args(hint)
+    if get_origin(hint) is Literal:
+        return partial(check_choice, choices=parts)
+    if NoneType not in parts or len(parts) != 2:
+        return None
+    check = _check_of(parts[parts[0] is NoneType])
+    return None if check is None else lambda name, value: None if value is None else check(name, value)
+
+
+@dataclass(frozen=True)
+class CheckedOptions:
+    """The base of options: their types say what they may be, and each instance is checked."""
+
+    def __post_init__(self) -> None:
+        for name, check in self._checks():
+            check(name, getattr(self, name))
+
+    @classmethod
+    @cache
+    def _checks(cls) -> list[tuple[str, Check]]:
+        """Return the checks of the options, by their names."""
+        hints = get_type_hints(cls, include_extras=True)
+        checks = ((option.name, _check_of(hints[option.name])) for option in fields(cls))
+        return [(name, check) for name, check in checks if check is not None]
+
+
 def percent(fraction: float) -> int:
     """Return a fraction as kernels on a GPU take it: a whole number of hundredths."""
     return round(100 * fraction)
-
-
-#: By how much epsilon is divided from one refine, or phase of an auction, to the next, at least.
-LEAST_ALPHA = 1.5
-
-
-def check_alpha(value: object) -> None:
-    """Raise InvalidInputError unless `value` can divide epsilon."""
-    check_number_between("alpha", value, LEAST_ALPHA, MOST)
 
 
 def limit(amount: float) -> np.uint64:

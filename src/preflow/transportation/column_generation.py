@@ -29,7 +29,7 @@ from ..mincost.network_simplex.tree import ARTIFICIAL, PARENT
 from ..mincost.solution import Ending
 from ..parallel.pieces import run_pieces
 from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
-from ..solving.options import check_positive_integer
+from ..solving.options import CheckedOptions, PositiveInteger
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PHASES
 from .solution import TransportFound
@@ -51,7 +51,7 @@ PRICING_BLOCK = 3.0
 
 
 @dataclass(frozen=True)
-class TransportSimplexOptions:
+class TransportSimplexOptions(CheckedOptions):
     """Options of network simplex for transport.
 
     Attributes
@@ -64,12 +64,8 @@ class TransportSimplexOptions:
         to 0.051 s on random costs.
     """
 
-    listed: int = 20
-    added: int = 8
-
-    def __post_init__(self) -> None:
-        check_positive_integer("listed", self.listed)
-        check_positive_integer("added", self.added)
+    listed: PositiveInteger = 20
+    added: PositiveInteger = 8
 
 
 class PivotSearch(NamedTuple):

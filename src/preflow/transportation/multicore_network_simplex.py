@@ -59,7 +59,7 @@ from ..mincost.network_simplex.tree import ARTIFICIAL
 from ..mincost.solution import FlowState
 from ..parallel.pieces import run_pieces
 from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
-from ..solving.options import check_positive_integer
+from ..solving.options import PositiveInteger
 from ..solving.run import Control
 from .column_generation import (
     ColumnGeneration,
@@ -108,14 +108,9 @@ class MulticoreSimplexOptions(TransportSimplexOptions):
         Random costs hardly differ.
     """
 
-    listed: int = 16
-    temperatures: int = 12
-    steps: int = 3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_positive_integer("temperatures", self.temperatures)
-        check_positive_integer("steps", self.steps)
+    listed: PositiveInteger = 16
+    temperatures: PositiveInteger = 12
+    steps: PositiveInteger = 3
 
 
 class ColumnSearch(NamedTuple):

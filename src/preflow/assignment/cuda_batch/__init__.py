@@ -44,7 +44,7 @@ from ...cuda.runtime import Macros
 from ...cuda.structs import I64, U32, U64, ConstI64, ConstU32
 from ...errors import SolverError, UnsuitableMethodError
 from ...graph.device.costs import DeviceCosts
-from ...solving.options import check_count, check_flag
+from ...solving.options import CheckedOptions, NonNegativeInteger
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
 from ..device_solution import DeviceSolution, make_solution, num_pairs
@@ -85,7 +85,7 @@ COUNTS = len(Count)
 
 
 @dataclass(frozen=True)
-class BatchOptions:
+class BatchOptions(CheckedOptions):
     """Options of batches on a GPU.
 
     Attributes
@@ -101,15 +101,9 @@ class BatchOptions:
     """
 
     column_reduction: bool = True
-    row_reduction: int = 1
+    row_reduction: NonNegativeInteger = 1
     shared: bool = True
-    warps: int = 0
-
-    def __post_init__(self) -> None:
-        check_flag("column_reduction", self.column_reduction)
-        check_count("row_reduction", self.row_reduction)
-        check_flag("shared", self.shared)
-        check_count("warps", self.warps)
+    warps: NonNegativeInteger = 0
 
 
 class Arguments(NamedTuple):

@@ -55,7 +55,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -67,7 +67,7 @@ from ...errors import InvalidInputError, SolverError
 from ...graph.device.costs import DeviceCosts
 from ...graph.device.points import DevicePoints
 from ...graph.placement import require_memory
-from ...solving.options import check_count, check_positive_integer
+from ...solving.options import CheckedOptions, Lanes, NonNegativeInteger, PositiveInteger
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
 from ..device_solution import DeviceSolution, make_solution
@@ -88,13 +88,12 @@ COLUMNS_A_GROUP = 8
 FILLED = 0.8
 #: Most barriers of one launch, which takes about 0.1 s; and more launches than any problem needs (hours).
 ROUNDS_A_LAUNCH, MOST_LAUNCHES = 20_000, 100_000
-#: Possible numbers of threads that read a list together, and the least number chosen.
-LANES = (0, 1, 2, 4, 8, 16, 32)
+#: The least number of threads that is chosen to read a list together.
 LEAST_LANES = 4
 
 
 @dataclass(frozen=True)
-class CudaShortestPathOptions:
+class CudaShortestPathOptions(CheckedOptions):
     """Options of the shortest paths from all free columns at once.
 
     Attributes
@@ -110,17 +109,10 @@ class CudaShortestPathOptions:
         The number of passes over all lists between two barriers.
     """
 
-    room: int = 32
-    bids: int = 50
-    lanes: int = 0
-    sweeps: int = 6
-
-    def __post_init__(self) -> None:
-        for name in ("room", "sweeps"):
-            check_positive_integer(name, getattr(self, name))
-        check_count("bids", self.bids)
-        if self.lanes not in LANES:
-            raise InvalidInputError(f"option lanes must be 0 or a power of two up to 32, got {self.lanes!r}")
+    room: PositiveInteger = 32
+    bids: NonNegativeInteger = 50
+    lanes: Literal[0, 1, 2, 4, 8, 16, 32] = 0
+    sweeps: PositiveInteger = 6
 
 
 class ShortestPathState(NamedTuple):
@@ -319,7 +311,7 @@ def _run(
 def _lanes(block_threads: int, arguments: Arguments) -> int:
     """Return the largest number of threads per list for which a block reads all of its rows at once."""
     rows = -(-arguments.num_rows // arguments.blocks_a_problem)
-    return max([lanes for lanes in LANES if lanes * rows <= block_threads] + [LEAST_LANES])
+    return int(max([lanes for lanes in get_args(Lanes) if lanes * rows <= block_threads] + [LEAST_LANES]))
 
 
 def _record(

@@ -43,7 +43,7 @@ Departures:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 from ...arrays import AnyArray, Array, Number
 from ...errors import InvalidInputError
 from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
-from ...solving.options import check_alpha, check_choice, check_flag
+from ...solving.options import Alpha, CheckedOptions
 from ...solving.run import Control
 from .. import push_relabel
 from ..dense_rows import ROOM, WANTED
@@ -61,7 +61,6 @@ from ..shortest_paths import solve_without_costs
 from ..solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED, Solution, unsolved, with_violation
 from . import bidding
 
-FORMS = ("bids", "csa", "generic", "mixed")
 #: The range of scaled costs times twice the number of vertices is at most this, and so is every price.
 LARGEST_PRICE = 2**61
 #: Bids or relabels per vertex after which a refine checks that there is an assignment.
@@ -80,7 +79,7 @@ SAMPLE = 4096
 
 
 @dataclass(frozen=True)
-class CostScalingOptions:
+class CostScalingOptions(CheckedOptions):
     """Options of cost scaling.
 
     Attributes
@@ -101,18 +100,15 @@ class CostScalingOptions:
         Between refines, leave out arcs whose flow cannot change any more.
     """
 
-    form: str = "bids"
-    alpha: float = 10.0
+    form: Literal["bids", "csa", "generic", "mixed"] = "bids"
+    alpha: Alpha = 10.0
     skip: bool = True
     double_push: bool = True
     price_updates: bool = False
     arc_fixing: bool = False
 
     def __post_init__(self) -> None:
-        check_choice("form", self.form, FORMS)
-        for name in ("skip", "double_push", "price_updates", "arc_fixing"):
-            check_flag(name, getattr(self, name))
-        check_alpha(self.alpha)
+        super().__post_init__()
         if self.by_bids and (self.price_updates or self.arc_fixing or not self.double_push):
             raise InvalidInputError(
                 'form "bids" has double pushes and neither price updates nor arc fixing; forms "csa", '

@@ -51,7 +51,7 @@ Pseudo-code, of all threads together::
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.rounds import Round, end_round, make_rounds, start_round
 from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
-from ...solving.options import UNLIMITED, check_number_between, limit
+from ...solving.options import UNLIMITED, PositiveNumber, between, limit
 from ...solving.run import Control, GaveUp
 from ...stats import (
     GLOBAL_RELABELS,
@@ -118,14 +118,10 @@ class MulticorePushRelabelOptions(PushRelabelOptions):
         few. 0: searches never replace pushes.
     """
 
-    relabel_period: float = 2.0
+    relabel_period: PositiveNumber = 2.0
     initial_labels: Literal["exact", "one"] = "one"
     stalled: Literal["push", "relabel", "trees"] = "trees"
-    search_share: float = 1 / 1024
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number_between("search_share", self.search_share, 0.0, 1.0)
+    search_share: Annotated[float, between(0.0, 1.0)] = 1 / 1024
 
 
 class Stage(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Indices
 from ...graph.undirected import Neighbours
-from ...solving.options import check_choice
+from ...solving.options import CheckedOptions
 from ...solving.run import Control
 from ..links import NONE
 from ..solution import Partners
@@ -25,7 +25,7 @@ STARTS = {
 
 
 @dataclass(frozen=True)
-class InitialOptions:
+class InitialOptions(CheckedOptions):
     """Options of a method that starts from a matching.
 
     Attributes
@@ -35,9 +35,6 @@ class InitialOptions:
     """
 
     initial: Literal["karp-sipser", "greedy", "locally-dominant", "two-thirds", "none"] = "karp-sipser"
-
-    def __post_init__(self) -> None:
-        check_choice("initial", self.initial, ("karp-sipser", *STARTS, "none"))
 
 
 class FirstMatching(NamedTuple):

@@ -36,7 +36,7 @@ from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE
 from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
-from ...solving.options import check_flag
+from ...solving.options import CheckedOptions
 from ...solving.run import Control
 from ...stats import ARC_SCANS
 from ..links import NONE
@@ -44,7 +44,7 @@ from ..solution import BlossomDuals, GeneralState, Partners, partners
 
 
 @dataclass(frozen=True)
-class ProofOptions:
+class ProofOptions(CheckedOptions):
     """Options of an approximate method.
 
     Attributes
@@ -56,9 +56,6 @@ class ProofOptions:
     """
 
     tighten: bool = True
-
-    def __post_init__(self) -> None:
-        check_flag("tighten", self.tighten)
 
 
 @kernel

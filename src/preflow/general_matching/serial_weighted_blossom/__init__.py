@@ -64,12 +64,12 @@ import numpy as np
 from ...arrays import Indices
 from ...errors import CostOverflowError, InvalidInputError
 from ...graph.undirected import Neighbours
-from ...solving.options import check_choice, check_positive_integer
+from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ..links import NONE
 from ..solution import BlossomDuals, GeneralState, Partners
 from .search import match_vertices, run_searches
-from .start import INITIAL, Initial, first_duals
+from .start import Initial, first_duals
 from .state import SPARE, WeightedForest, new_forest
 
 #: Weights are below this.
@@ -77,7 +77,7 @@ MOST_WEIGHT = 2**60
 
 
 @dataclass(frozen=True)
-class WeightedBlossomOptions:
+class WeightedBlossomOptions(CheckedOptions):
     """Options of the weighted blossom algorithm.
 
     Attributes
@@ -95,14 +95,12 @@ class WeightedBlossomOptions:
         0.211 s for a perfect matching of a Delaunay graph with 100,000.
     """
 
-    budget: int = 64
-    growth: int = 4
+    budget: PositiveInteger = 64
+    growth: PositiveInteger = 4
     initial: Initial = "greedy"
 
     def __post_init__(self) -> None:
-        check_positive_integer("budget", self.budget)
-        check_positive_integer("growth", self.growth)
-        check_choice("initial", self.initial, INITIAL)
+        super().__post_init__()
         if self.growth == 1:
             raise InvalidInputError("growth must be at least 2, or searches that were stopped never end")
 

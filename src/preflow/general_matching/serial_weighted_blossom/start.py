@@ -30,7 +30,6 @@ from ..links import NONE
 
 #: The starts by name.
 Initial = Literal["greedy", "none", "locally-dominant", "two-thirds"]
-INITIAL = ("greedy", "none", "locally-dominant", "two-thirds")
 
 
 @kernel

@@ -71,14 +71,14 @@ Why it is fast
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ...cuda import runtime
 from ...graph.integer_grid import IntegerGrid
 from ...graph.placement import require_memory
-from ...solving.options import MOST, check_count, check_number_between, check_positive_integer, percent
+from ...solving.options import MOST, CheckedOptions, NonNegativeInteger, PositiveInteger, between, percent
 from ...solving.run import Control, GaveUp
 from ..solution import GridFlow, GridSolution
 from .launches import Launcher, Turns, Word, make_arrays
@@ -91,7 +91,7 @@ TURNS_OF_IMAGE, TURNS_OF_VOLUME = (3, 2), (2, 4)
 
 
 @dataclass(frozen=True)
-class TiledOptions:
+class TiledOptions(CheckedOptions):
     """Options of push-relabel by tiles.
 
     Attributes
@@ -114,18 +114,10 @@ class TiledOptions:
         sets no limit but the free memory; then a grid that is given on the GPU is never solved in slabs.
     """
 
-    waves: int | None = None
-    rounds: int | None = None
-    rounds_factor: float = 0.15
-    slab_bytes: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("waves", "rounds"):
-            value = getattr(self, name)
-            if value is not None:
-                check_positive_integer(name, value)
-        check_number_between("rounds_factor", self.rounds_factor, 0, MOST // 100)
-        check_count("slab_bytes", self.slab_bytes)
+    waves: PositiveInteger | None = None
+    rounds: PositiveInteger | None = None
+    rounds_factor: Annotated[float, between(0, MOST // 100)] = 0.15
+    slab_bytes: NonNegativeInteger = 0
 
     def turns(self, tiling: Tiling) -> Turns:
         """Return the limits on waves and rounds for a grid."""

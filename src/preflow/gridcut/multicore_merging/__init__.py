@@ -86,7 +86,7 @@ from ...parallel.delays import delay
 from ...parallel.pieces import run_pieces
 from ...parallel.thread_pool import run_solver, share_of
 from ...solving.monitor import Monitor
-from ...solving.options import check_flag, check_positive_integer
+from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ...stats import PUSHES, RELABELS
 from ..pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior, sweep
@@ -117,7 +117,7 @@ BLOCK_NANOSECONDS, MERGE_NANOSECONDS = 10, 11
 
 
 @dataclass(frozen=True)
-class MergingOptions:
+class MergingOptions(CheckedOptions):
     """Options of adaptive bottom-up merging.
 
     Attributes
@@ -129,13 +129,8 @@ class MergingOptions:
         merge. False merges the blocks of the first partition.
     """
 
-    blocks: int | None = None
+    blocks: PositiveInteger | None = None
     repartition: bool = True
-
-    def __post_init__(self) -> None:
-        check_flag("repartition", self.repartition)
-        if self.blocks is not None:
-            check_positive_integer("blocks", self.blocks)
 
 
 class Merging(NamedTuple):

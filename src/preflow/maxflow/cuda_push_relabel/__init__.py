@@ -54,7 +54,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -63,9 +63,9 @@ from ...cuda import runtime
 from ...cuda.launches import shared_bytes
 from ...cuda.runtime import Device, Macros
 from ...cuda.structs import U32, U64, ConstI64, ConstU32
-from ...errors import InvalidInputError, SolverError, UnsuitableMethodError
+from ...errors import SolverError, UnsuitableMethodError
 from ...graph.device.residual import ARCS_A_PIECE, DeviceNetwork, search_room
-from ...solving.options import check_count, check_flag, check_number_between, check_positive_integer, percent
+from ...solving.options import CheckedOptions, Lanes, NonNegativeInteger, PositiveInteger, between, percent
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .paired_capacities import paired_capacities
@@ -109,7 +109,7 @@ ROUNDS_A_LAUNCH = 20_000
 
 
 @dataclass(frozen=True)
-class PushRelabelOptions:
+class PushRelabelOptions(CheckedOptions):
     """Options of push-relabel on a GPU.
 
     Attributes
@@ -153,37 +153,22 @@ class PushRelabelOptions:
     Shares and factors are rounded to hundredths.
     """
 
-    lanes: int | None = None
-    work_factor: float = 4.0
-    step_limit: int = 64
-    step_factor: float = 0.4
-    time_factor: float = 4.0
-    few: int = 256
-    overshoot_share: float = 0.5
-    enough_share: float = 0.5
+    lanes: Lanes | None = None
+    work_factor: Annotated[float, between(0.01, MOST_FACTOR)] = 4.0
+    step_limit: PositiveInteger = 64
+    step_factor: Annotated[float, between(0, MOST_FACTOR)] = 0.4
+    time_factor: Annotated[float, between(0.01, MOST_FACTOR)] = 4.0
+    few: NonNegativeInteger = 256
+    overshoot_share: Annotated[float, between(0, MOST_FACTOR)] = 0.5
+    enough_share: Annotated[float, between(0, 1)] = 0.5
     keeps: bool = True
-    search_share: float = 0.5
-    wave_width: int = 16384
-    wave_rounds: int = 16
-    wave_factor: float = 0.2
-    reach_factor: float = 3.0
-    rest_share: float = 0.95
-    idle_factor: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
-            raise InvalidInputError(f"option lanes must be 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
-        check_positive_integer("step_limit", self.step_limit)
-        for name in ("few", "wave_rounds", "wave_width"):
-            check_count(name, getattr(self, name))
-        for name in ("work_factor", "time_factor", "reach_factor", "idle_factor"):
-            check_number_between(name, getattr(self, name), 0.01, MOST_FACTOR)
-        for name in ("step_factor", "overshoot_share", "wave_factor"):
-            check_number_between(name, getattr(self, name), 0, MOST_FACTOR)
-        check_number_between("enough_share", self.enough_share, 0, 1)
-        check_number_between("search_share", self.search_share, 0, 0.99)
-        check_number_between("rest_share", self.rest_share, 0.01, 1)
-        check_flag("keeps", self.keeps)
+    search_share: Annotated[float, between(0, 0.99)] = 0.5
+    wave_width: NonNegativeInteger = 16384
+    wave_rounds: NonNegativeInteger = 16
+    wave_factor: Annotated[float, between(0, MOST_FACTOR)] = 0.2
+    reach_factor: Annotated[float, between(0.01, MOST_FACTOR)] = 3.0
+    rest_share: Annotated[float, between(0.01, 1)] = 0.95
+    idle_factor: Annotated[float, between(0.01, MOST_FACTOR)] = 1.0
 
 
 class PushRelabelState(NamedTuple):

@@ -15,7 +15,6 @@ from ...arrays import AnyArray
 from ...cuda.runtime import Device
 from ...cuda.structs import I64, U32, U64, ConstI64, ConstU32, Signed
 from ...errors import SolverError
-from ...solving.options import check_alpha, check_positive_integer
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PHASES, PUSHES, RELABELS
 
@@ -85,13 +84,6 @@ class Arguments(NamedTuple):
     sums: U64  #: three groups of SUMS numbers, zero before the launch
     words: U64  #: a number for each `Word`
     stop: ConstI64
-
-
-def check_options(alpha: float, pushing: int, searching: int) -> None:
-    """Raise unless options are valid."""
-    check_alpha(alpha)
-    for name, value in (("pushing", pushing), ("searching", searching)):
-        check_positive_integer(name, value)
 
 
 class Engine:

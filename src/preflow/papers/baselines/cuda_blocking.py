@@ -77,7 +77,7 @@ from ...errors import InvalidInputError, SolverError
 from ...graph.integer_grid import IntegerGrid
 from ...gridcut.direction_major import DeviceGrid, begin, search_at_rest, solution
 from ...gridcut.solution import GridFlow, GridSolution
-from ...solving.options import check_choice, check_flag, check_positive_integer
+from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 
@@ -99,7 +99,7 @@ MOST_AXES = 3
 
 
 @dataclass(frozen=True)
-class BlockingOptions:
+class BlockingOptions(CheckedOptions):
     """Options of push-relabel in phases.
 
     Attributes
@@ -122,20 +122,16 @@ class BlockingOptions:
     """
 
     atomic: bool = True
-    pushes: int = 1
+    pushes: PositiveInteger = 1
     relabel: Literal["local", "lockstep"] = "local"
     stopping: Literal["exact", "published"] = "exact"
-    patience: int = 3
-    rounds: int = 16
-    block_width: int = 32
-    block_height: int = 8
+    patience: PositiveInteger = 3
+    rounds: PositiveInteger = 16
+    block_width: PositiveInteger = 32
+    block_height: PositiveInteger = 8
 
     def __post_init__(self) -> None:
-        check_flag("atomic", self.atomic)
-        check_choice("relabel", self.relabel, ("local", "lockstep"))
-        check_choice("stopping", self.stopping, ("exact", "published"))
-        for name in ("pushes", "patience", "rounds", "block_width", "block_height"):
-            check_positive_integer(name, getattr(self, name))
+        super().__post_init__()
         if self.block_width * self.block_height > 1024:
             raise InvalidInputError(
                 f"options block_width and block_height multiply to 1024 at most, got {self.block_width} and "

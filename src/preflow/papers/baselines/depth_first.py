@@ -14,12 +14,12 @@ from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
-from ...solving.options import check_flag
+from ...solving.options import CheckedOptions
 from ...stats import ARC_SCANS, AUGMENTATIONS
 
 
 @dataclass(frozen=True)
-class PothenFanOptions:
+class PothenFanOptions(CheckedOptions):
     """Options of Pothen and Fan's algorithm.
 
     Attributes
@@ -29,9 +29,6 @@ class PothenFanOptions:
     """
 
     fairness: bool = True
-
-    def __post_init__(self) -> None:
-        check_flag("fairness", self.fairness)
 
 
 class PothenFanSearch(NamedTuple):

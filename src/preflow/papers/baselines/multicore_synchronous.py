@@ -60,14 +60,14 @@ from ...kernels.clock import now
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...kernels.relabel import RELABEL_WORK, lowest_neighbour
-from ...maxflow.relabel_rule import check_relabel_rule, relabel_limits
+from ...maxflow.relabel_rule import relabel_limits
 from ...parallel.barrier import wait
 from ...parallel.delays import delay
 from ...parallel.search import ParallelSearch, make_search, search_together
 from ...parallel.thread_pool import run_solver, share_of
 from ...parallel.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from ...solving.monitor import Monitor
-from ...solving.options import check_flag, check_positive_integer
+from ...solving.options import CheckedOptions, PositiveInteger, PositiveNumber
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
 
@@ -83,7 +83,7 @@ WORK, STOPPING, WAITING, STOPPING_AFTER_ROUND = 0, 16, 32, 48
 
 
 @dataclass(frozen=True)
-class SynchronousOptions:
+class SynchronousOptions(CheckedOptions):
     """Options of synchronous push-relabel.
 
     Attributes
@@ -96,14 +96,9 @@ class SynchronousOptions:
         Push, relabel and receive in three stages, as Goldberg and Tarjan (1988) do; `few_active` is unused.
     """
 
-    relabel_period: float = 1.0
-    few_active: int = 128
+    relabel_period: PositiveNumber = 1.0
+    few_active: PositiveInteger = 128
     pulses: bool = False
-
-    def __post_init__(self) -> None:
-        check_relabel_rule("work", self.relabel_period)
-        check_positive_integer("few_active", self.few_active)
-        check_flag("pulses", self.pulses)
 
 
 class State(NamedTuple):

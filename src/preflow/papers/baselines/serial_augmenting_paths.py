@@ -36,13 +36,13 @@ from ...kernels.bfs import distances_to_sink
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
-from ...solving.options import check_flag
+from ...solving.options import CheckedOptions
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
 
 
 @dataclass(frozen=True)
-class AugmentingPathsOptions:
+class AugmentingPathsOptions(CheckedOptions):
     """Options of augmenting paths.
 
     Attributes
@@ -52,9 +52,6 @@ class AugmentingPathsOptions:
     """
 
     scaling: bool = False
-
-    def __post_init__(self) -> None:
-        check_flag("scaling", self.scaling)
 
 
 class Search(NamedTuple):

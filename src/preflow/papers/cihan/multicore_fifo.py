@@ -24,15 +24,14 @@ from typing import Literal
 
 from ...arrays import Array
 from ...graph.residual import ResidualArrays
-from ...maxflow.relabel_rule import check_relabel_rule
 from ...parallel.queues import MOST_DONATED, make_queues
-from ...solving.options import check_choice, check_flag
+from ...solving.options import CheckedOptions, PositiveNumber
 from ...solving.run import Control
 from .multicore_discharge import run_first_stage
 
 
 @dataclass(frozen=True)
-class MulticoreFifoOptions:
+class MulticoreFifoOptions(CheckedOptions):
     """Options of multicore first-in-first-out push-relabel.
 
     Attributes
@@ -54,17 +53,10 @@ class MulticoreFifoOptions:
     """
 
     gap: bool = False
-    relabel_period: float = 1.0
+    relabel_period: PositiveNumber = 1.0
     search: Literal["owners", "jump-queues"] = "owners"
     donation: Literal["half", "oldest"] = "half"
     record_active: bool = False
-
-    def __post_init__(self) -> None:
-        check_flag("gap", self.gap)
-        check_flag("record_active", self.record_active)
-        check_choice("search", self.search, ("owners", "jump-queues"))
-        check_choice("donation", self.donation, ("half", "oldest"))
-        check_relabel_rule("relabels", self.relabel_period)
 
 
 def solve(net: ResidualArrays, options: MulticoreFifoOptions, control: Control) -> Array:

@@ -29,15 +29,14 @@ from ...arrays import Array
 from ...graph.residual import ResidualArrays
 from ...kernels.bfs import distances_to_sink
 from ...kernels.constants import ZERO
-from ...maxflow.relabel_rule import check_relabel_rule
-from ...solving.options import check_choice, check_flag
+from ...solving.options import CheckedOptions, PositiveNumber
 from ...solving.run import Control
 from .buckets import make_buckets
 from .multicore_discharge import run_first_stage
 
 
 @dataclass(frozen=True)
-class MulticoreHighestLabelOptions:
+class MulticoreHighestLabelOptions(CheckedOptions):
     """Options of multicore highest-label push-relabel.
 
     Attributes
@@ -55,15 +54,9 @@ class MulticoreHighestLabelOptions:
     """
 
     gap: bool = True
-    relabel_period: float = 1.0
+    relabel_period: PositiveNumber = 1.0
     order: Literal["given", "search"] = "given"
     record_active: bool = False
-
-    def __post_init__(self) -> None:
-        check_flag("gap", self.gap)
-        check_choice("order", self.order, ("given", "search"))
-        check_flag("record_active", self.record_active)
-        check_relabel_rule("relabels", self.relabel_period)
 
 
 def search_order(net: ResidualArrays) -> Array:

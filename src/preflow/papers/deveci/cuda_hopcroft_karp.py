@@ -44,7 +44,7 @@ from ...bipartite.match_arrays import Matching
 from ...cuda.launches import Loop, launches, make_loop
 from ...cuda.structs import U32, ConstU32
 from ...graph.bipartite import DeviceBipartiteGraph
-from ...solving.options import check_flag
+from ...solving.options import CheckedOptions
 from ...solving.run import Control
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -55,7 +55,7 @@ BYTES = 0, 4, 12
 
 
 @dataclass(frozen=True)
-class HopcroftKarpOptions:
+class HopcroftKarpOptions(CheckedOptions):
     """Options of augmenting paths on a GPU.
 
     Attributes
@@ -65,9 +65,6 @@ class HopcroftKarpOptions:
     """
 
     shortest: bool = True
-
-    def __post_init__(self) -> None:
-        check_flag("shortest", self.shortest)
 
 
 Phase = IntEnum("Phase", "BEGIN SEARCH AUGMENT REPAIR DONE", start=0)

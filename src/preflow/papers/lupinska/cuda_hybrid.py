@@ -62,7 +62,7 @@ from ...gridcut.direction_major import DeviceGrid, begin, search_at_rest, soluti
 from ...gridcut.solution import GridFlow, GridSolution
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
-from ...solving.options import check_choice, check_flag, check_positive_integer
+from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ...stats import GLOBAL_RELABELS, PUSHES
 
@@ -71,7 +71,7 @@ UNREACHED = np.uint32(0xFFFFFFFF)
 
 
 @dataclass(frozen=True)
-class GridHybridOptions:
+class GridHybridOptions(CheckedOptions):
     """Options of the hybrid on a grid.
 
     Attributes
@@ -90,19 +90,12 @@ class GridHybridOptions:
         Rounds after which the solve is given up in any case.
     """
 
-    cycles: int = 7000
+    cycles: PositiveInteger = 7000
     gap: bool = True
     upload: bool = True
     stopping: Literal["exact", "published"] = "exact"
-    patience: int = 20
-    rounds: int = 100_000
-
-    def __post_init__(self) -> None:
-        for name in ("cycles", "patience", "rounds"):
-            check_positive_integer(name, getattr(self, name))
-        check_flag("gap", self.gap)
-        check_flag("upload", self.upload)
-        check_choice("stopping", self.stopping, ("exact", "published"))
+    patience: PositiveInteger = 20
+    rounds: PositiveInteger = 100_000
 
 
 class HostGrid(NamedTuple):

@@ -107,7 +107,7 @@ from ...parallel import inboxes
 from ...parallel.barrier import make_barrier, wait
 from ...parallel.delays import delay
 from ...parallel.thread_pool import run_solver, share_of
-from ...solving.options import check_alpha, check_count, check_flag, check_positive_integer
+from ...solving.options import Alpha, CheckedOptions, NonNegativeInteger, PositiveInteger
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
 
@@ -119,7 +119,7 @@ OVER, FILLED = np.uint64(0), PADDING
 
 
 @dataclass(frozen=True)
-class LockFreeOptions:
+class LockFreeOptions(CheckedOptions):
     """Options of lock-free cost scaling.
 
     Attributes
@@ -135,16 +135,10 @@ class LockFreeOptions:
         discharges: the paper's CYCLE of 500,000 steps of each vertex. At its sizes no refine takes that long.
     """
 
-    alpha: float = 10.0
+    alpha: Alpha = 10.0
     arc_fixing: bool = True
-    price_updates: int = 0
-    cycles: int = 500_000
-
-    def __post_init__(self) -> None:
-        check_alpha(self.alpha)
-        check_flag("arc_fixing", self.arc_fixing)
-        check_count("price_updates", self.price_updates)
-        check_positive_integer("cycles", self.cycles)
+    price_updates: NonNegativeInteger = 0
+    cycles: PositiveInteger = 500_000
 
 
 class State(NamedTuple):

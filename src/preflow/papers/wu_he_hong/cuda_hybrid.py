@@ -42,14 +42,14 @@ from ...kernels.bfs import distances_to_sink
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...maxflow.levels import active_excess
-from ...solving.options import check_flag, check_positive_integer
+from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ...stats import PUSHES
 from .cuda_lockfree import launch_steps, make_steps, read_counts
 
 
 @dataclass(frozen=True)
-class HybridOptions:
+class HybridOptions(CheckedOptions):
     """Options of the hybrid.
 
     Attributes
@@ -60,12 +60,8 @@ class HybridOptions:
         Push along arcs that lead down by more than one level before each search, as the papers do.
     """
 
-    cycles: int = 7000
+    cycles: PositiveInteger = 7000
     cancel_steep_arcs: bool = False
-
-    def __post_init__(self) -> None:
-        check_positive_integer("cycles", self.cycles)
-        check_flag("cancel_steep_arcs", self.cancel_steep_arcs)
 
 
 @kernel

@@ -58,7 +58,7 @@ from ...cuda.runtime import WATCH_WORDS, Device
 from ...cuda.structs import U32, U64, ConstI64, ConstU32
 from ...graph.device.residual import DeviceNetwork, from_device, search_room, to_device
 from ...graph.residual import ResidualArrays
-from ...solving.options import check_choice, check_positive_integer
+from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ...stats import ARC_SCANS, PUSHES, RELABELS
 
@@ -75,7 +75,7 @@ SEARCH_SHARE = 8
 
 
 @dataclass(frozen=True)
-class CudaLockFreeOptions:
+class CudaLockFreeOptions(CheckedOptions):
     """Options of lock-free push-relabel on a GPU.
 
     Attributes
@@ -88,11 +88,7 @@ class CudaLockFreeOptions:
     """
 
     relabel: Literal["device", "concurrent"] = "device"
-    cycles: int = 64
-
-    def __post_init__(self) -> None:
-        check_choice("relabel", self.relabel, ("device", "concurrent"))
-        check_positive_integer("cycles", self.cycles)
+    cycles: PositiveInteger = 64
 
 
 class StepArguments(NamedTuple):

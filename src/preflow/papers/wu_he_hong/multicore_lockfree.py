@@ -19,14 +19,13 @@ from dataclasses import dataclass
 
 from ...arrays import Array
 from ...graph.residual import ResidualArrays
-from ...maxflow.relabel_rule import check_relabel_rule
 from ...parallel.lockfree import push_relabel
-from ...solving.options import check_flag
+from ...solving.options import CheckedOptions, PositiveNumber
 from ...solving.run import Control
 
 
 @dataclass(frozen=True)
-class LockFreeOptions:
+class LockFreeOptions(CheckedOptions):
     """Options of the lock-free solvers.
 
     Attributes
@@ -39,12 +38,7 @@ class LockFreeOptions:
     """
 
     concurrent_relabel: bool = False
-    relabel_period: float | None = 1.0
-
-    def __post_init__(self) -> None:
-        check_flag("concurrent_relabel", self.concurrent_relabel)
-        if self.relabel_period is not None:
-            check_relabel_rule("relabels", self.relabel_period)
+    relabel_period: PositiveNumber | None = 1.0
 
 
 def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> Array:

@@ -76,7 +76,7 @@ from ...errors import CostOverflowError, SolverError
 from ...graph.device.costs import DeviceCosts, type_macros
 from ...graph.device.points import DevicePoints
 from ...graph.placement import require_memory
-from ...solving.options import check_count, check_flag
+from ...solving.options import CheckedOptions, NonNegativeInteger
 from ...solving.run import Control
 from ...stats import ARC_SCANS, PIVOTS
 from ..solution import DevicePlans
@@ -142,7 +142,7 @@ FEW, MANY = Schedule(9, 4, 0.2, 5), Schedule(12, 8, 0.1, 10)
 
 
 @dataclass(frozen=True)
-class CudaTransportOptions:
+class CudaTransportOptions(CheckedOptions):
     """Options of transport on a GPU.
 
     Attributes
@@ -156,15 +156,9 @@ class CudaTransportOptions:
         The first tree of one large item comes from cost scaling; see :mod:`.refined`.
     """
 
-    temperatures: int | None = None
-    steps: int = 0
+    temperatures: NonNegativeInteger | None = None
+    steps: NonNegativeInteger = 0
     refine: bool = True
-
-    def __post_init__(self) -> None:
-        if self.temperatures is not None:
-            check_count("temperatures", self.temperatures)
-        check_count("steps", self.steps)
-        check_flag("refine", self.refine)
 
     def for_size(self, vertices: int) -> Schedule:
         """Return the numbers for an item with `vertices` rows and columns together."""

@@ -75,13 +75,13 @@ from ....kernels.clock import now
 from ....kernels.constants import ONE, TWO, ZERO
 from ....kernels.kernel import kernel
 from ....kernels.relabel import lowest_neighbour_now
-from ....maxflow.relabel_rule import check_relabel_rule, relabel_limits
+from ....maxflow.relabel_rule import relabel_limits
 from ....parallel.barrier import PATIENCE, back_off, wait
 from ....parallel.delays import delay
 from ....parallel.search import ParallelSearch, make_search, search_together, slot
 from ....parallel.thread_pool import run_solver
 from ....solving.monitor import Monitor
-from ....solving.options import check_positive_integer
+from ....solving.options import CheckedOptions, PositiveInteger, PositiveNumber
 from ....solving.run import Control
 from ....stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .batches import OUT, SIZE, Batches, append, clear, fetch, flush, make_batches, pop, put, waiting
@@ -106,7 +106,7 @@ PIECE = 64
 
 
 @dataclass(frozen=True)
-class AndersonSetubalOptions:
+class AndersonSetubalOptions(CheckedOptions):
     """Options of Anderson and Setubal's push-relabel.
 
     Attributes
@@ -117,12 +117,8 @@ class AndersonSetubalOptions:
         A global relabel is due after ``relabel_period * n`` relabels of all threads together.
     """
 
-    batch: int = 64
-    relabel_period: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive_integer("batch", self.batch)
-        check_relabel_rule("relabels", self.relabel_period)
+    batch: PositiveInteger = 64
+    relabel_period: PositiveNumber = 1.0
 
 
 class State(NamedTuple):

@@ -64,7 +64,7 @@ from ....cuda.launches import Loop, launches, make_loop
 from ....cuda.structs import U32, ConstU32
 from ....errors import InvalidInputError
 from ....graph.bipartite import DeviceBipartiteGraph
-from ....solving.options import check_choice, check_flag, check_positive_number
+from ....solving.options import CheckedOptions, check_positive_number
 from ....solving.run import Control
 from ....stats import ARC_SCANS, AUGMENTATIONS, BARRIERS, GLOBAL_RELABELS, PHASES, PUSHES
 
@@ -82,7 +82,7 @@ CONCURRENT_BYTES = 8
 
 
 @dataclass(frozen=True)
-class PushRelabelOptions:
+class PushRelabelOptions(CheckedOptions):
     """Options of push-relabel on a GPU.
 
     Attributes
@@ -108,9 +108,7 @@ class PushRelabelOptions:
     initial_relabel: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("active_list", "shrink", "initial_relabel"):
-            check_flag(name, getattr(self, name))
-        check_choice("relabel", self.relabel, ("synchronous", "concurrent"))
+        super().__post_init__()
         given = self.global_relabel
         if not isinstance(given, tuple | list) or len(given) != 2 or given[0] not in ("adaptive", "fixed"):
             raise InvalidInputError(

@@ -64,7 +64,7 @@ from ....graph.residual import ResidualArrays
 from ....kernels.bfs import distances_to_sink
 from ....kernels.constants import ZERO
 from ....maxflow.levels import active_excess
-from ....solving.options import check_flag, check_positive_integer
+from ....solving.options import CheckedOptions, PositiveInteger
 from ....solving.run import Control
 from ....stats import ARC_SCANS, PUSHES, RELABELS
 from .edge_coloring import color_edges
@@ -77,7 +77,7 @@ LONGEST_PERIOD = 16
 
 
 @dataclass(frozen=True)
-class ColoringOptions:
+class ColoringOptions(CheckedOptions):
     """Options of push-relabel over precoloured arcs.
 
     Attributes
@@ -90,12 +90,8 @@ class ColoringOptions:
         Let a colour take part in cycles in proportion to its size (section 5.5).
     """
 
-    cycles: int = 2000
+    cycles: PositiveInteger = 2000
     weighted: bool = False
-
-    def __post_init__(self) -> None:
-        check_positive_integer("cycles", self.cycles)
-        check_flag("weighted", self.weighted)
 
 
 class ColoringState(NamedTuple):
