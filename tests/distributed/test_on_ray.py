@@ -144,7 +144,7 @@ class FaultyExchange(RayExchange):
         if self._faults and self._random.random() < self._share:
             moment = self._random.random() * 0.05
             self.kills += 1
-            threading.Timer(moment, self._kill, [self._random.choice(self._actors)]).start()
+            threading.Timer(moment, self._kill, [self._random.choice(self.actors)]).start()
         return super()._get(references)
 
     def _kill(self, actor: Any) -> None:
@@ -239,7 +239,7 @@ def test_actors_of_another_cluster_are_not_asked(ray_cluster: None) -> None:
     solved(GRID, 2, host)
     host._end()
     lost = [object(), object()]
-    host._actors, host._node = lost, "the node of a cluster that has ended"  # type: ignore[assignment]
+    host.actors, host._node = lost, "the node of a cluster that has ended"  # type: ignore[assignment]
     labels, _ = solved(GRID, 2, host)
     assert np.array_equal(labels, EXPECTED.labels)
     host._end()

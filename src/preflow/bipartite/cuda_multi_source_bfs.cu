@@ -150,7 +150,6 @@ __device__ void search_level(const Arguments& args, Team& team, MultiSourceState
         state.size = args.sizes().read(state.round + 1);
         state.ended += args.ended().read(state.round + 1);
         end_round(team, state);
-        ++state.levels;
         if (state.size == 0 || enough_ended(state)) state.phase = state.ended > 0 ? AUGMENT : DONE;
     });
 }

@@ -84,7 +84,6 @@ class MultiSourceState(NamedTuple):
     round: int = 0  #: barriers so far; selects one of the rotating counters and of the two lists
     size: int = 0  #: pieces of the next level to search from
     phases: int = 0
-    levels: int = 0
     trees: int = 0  #: of this phase: pieces of its first level, and trees that have found a free column
     ended: int = 0  #: of this phase: pieces of its first level, and trees that have found a free column
     next_look: int = 0  #: when to read the stop word again

@@ -378,9 +378,9 @@ class Worker:
     def __init__(self, number: int, region: Region) -> None:
         self.number = number
         self.region = region
-        self._residual = region.border.capacity.copy()
-        arcs, kind = len(self._residual), self._residual.dtype
-        self.border = region.border._replace(capacity=self._residual[:0])
+        self.residual = region.border.capacity.copy()
+        arcs, kind = len(self.residual), self.residual.dtype
+        self.border = region.border._replace(capacity=self.residual[:0])
         self._label: Labels = np.zeros(arcs, dtype=np.int32)
         self._ghost_label: Labels = np.zeros(arcs, dtype=np.int32)
         # A host on files has the borders of all regions in memory: this has no entries if nothing was sent.
@@ -402,7 +402,7 @@ class Worker:
             self._push = self._push[:0].copy()
         else:
             done = self.region.discharge(self._gain, self._ghost_label, limit, control)
-            self._push = done.push.astype(self._residual.dtype, copy=False)
+            self._push = done.push.astype(self.residual.dtype, copy=False)
             self._gain = np.zeros_like(self._gain)
             self._label = np.maximum(self._label, done.label)
             self._bound, self._waiting = done.bound, done.waiting
@@ -437,7 +437,7 @@ class Worker:
             mine, theirs, sent = self._label[part], message.label, self._sent(part)
             kept = np.where(theirs <= mine + 1, sent, 0)
             came = np.where(mine <= theirs + 1, message.push, 0)
-            self._residual[part] += came - kept
+            self.residual[part] += came - kept
             self._gain[part] += sent - kept + came
             sent[:] = 0
             self._learn(neighbour, part, theirs)
@@ -476,7 +476,7 @@ class Worker:
             if neighbour not in self._links:
                 # Both labels and whether the arc is open in one number, which NumPy sorts faster than rows.
                 number = self._label[part].astype(np.int64) << 31 | self._ghost_label[part]
-                found = np.unique(number << 1 | (self._residual[part] > 0))
+                found = np.unique(number << 1 | (self.residual[part] > 0))
                 own, there = found >> 32, found >> 1 & 0x7FFFFFFF
                 rows = np.stack([np.full_like(own, neighbour), own, there], axis=1)
                 self._links[neighbour] = Links(own, rows[found & 1 == 1].astype(np.int32))
@@ -494,7 +494,7 @@ class Worker:
         """Return the arrays of the border, from which :meth:`restore` continues."""
         numbers = as_array(self._bound, self._waiting, self._changed, self._complete)
         return {
-            "residual": self._residual,
+            "residual": self.residual,
             "label": self._label,
             "ghost_label": self._ghost_label,
             "gain": self._gain,
@@ -503,22 +503,17 @@ class Worker:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Continue from the arrays that :meth:`state` returned."""
-        self._residual, self._gain = state["residual"].copy(), state["gain"].copy()
+        self.residual, self._gain = state["residual"].copy(), state["gain"].copy()
         self._label, self._ghost_label = state["label"].copy(), state["ghost_label"].copy()
         self._push = self._gain[:0].copy()
         self._bound, self._waiting, changed, complete = from_array(state["numbers"])
         self._changed, self._complete = bool(changed), bool(complete)
         self._links.clear()
 
-    @property
-    def residual(self) -> Amounts:
-        """The residual capacities of the border arcs."""
-        return self._residual
-
     def outgoing(self) -> Outgoing:
         """Return what :meth:`take_back` needs after an exchange that is not valid."""
         sent = self._push if len(self._push) else np.zeros_like(self._gain)
-        return Outgoing(self._residual.copy(), sent.copy())
+        return Outgoing(self.residual.copy(), sent.copy())
 
     def take_back(self, before: Outgoing | None) -> None:
         """Undo the exchange since the last discharge: all that was sent returns, and nothing has arrived.
@@ -526,7 +521,7 @@ class Worker:
         `before` is the flow before messages came; None, if none came.
         """
         residual, sent = before or self.outgoing()
-        self._residual, self._gain = residual.copy(), sent.copy()
+        self.residual, self._gain = residual.copy(), sent.copy()
         self._push = self._push[:0].copy()
         self._links.clear()
 
@@ -536,15 +531,15 @@ class Worker:
         `residual` has the residual capacities of its border arcs when it was lost. All labels are lower
         bounds, but those of its neighbours need not be: a search must replace them.
         """
-        flow = self._residual.astype(np.int64) - residual
-        self._residual = residual.copy()
+        flow = self.residual.astype(np.int64) - residual
+        self.residual = residual.copy()
         if flow.any():
             self.region.send_again(flow, control.threads)
         self.augment(0, control)
 
     def take_flow(self, residual: Amounts) -> None:
         """Take over the residual capacities of the border arcs from another solver."""
-        self._residual = residual
+        self.residual = residual
         self._links.clear()
 
     def sink_side(self) -> NDArray[np.bool_]:
@@ -553,13 +548,13 @@ class Worker:
 
     def proofs(self) -> dict[int, Proof]:
         """Return what each neighbour needs to verify the cut."""
-        flow = self.region.border.capacity - self._residual
+        flow = self.region.border.capacity - self.residual
         side = self.region.border_sides()
         return {neighbour: Proof(flow[part], side[part]) for neighbour, part in self._parts()}
 
     def flows(self) -> dict[int, NDArray[np.int64]]:
         """Return the net flow over the arcs to each neighbour."""
-        flow = self.region.border.capacity.astype(np.int64) - self._residual
+        flow = self.region.border.capacity.astype(np.int64) - self.residual
         return {neighbour: flow[part] for neighbour, part in self._parts()}
 
     def check_flow(self, flows: Sequence[Mapping[int, NDArray[np.int64]]]) -> None:
@@ -571,11 +566,11 @@ class Worker:
         for labels in (self._label, self._ghost_label):
             if (labels < 0).any() or (labels > INFINITE).any():
                 raise VerificationError("a label at the border is out of range")
-        if (self._gain < 0).any() or (self._residual < 0).any() or self._waiting < 0:
+        if (self._gain < 0).any() or (self.residual < 0).any() or self._waiting < 0:
             raise VerificationError("an amount at the border is negative")
         theirs = [flows[neighbour][self.number] for neighbour in self.border.neighbours]
         together = np.concatenate([np.zeros(0, dtype=np.int64), *theirs])
-        bound = self.region.check_flow(together, self._residual, self._gain)
+        bound = self.region.check_flow(together, self.residual, self._gain)
         if bound != self._bound:
             raise VerificationError(f"the flow proves {bound} in a region, not {self._bound}")
         self._changed |= not self._complete  # what the ghosts' labels were is not known
@@ -596,7 +591,7 @@ class Worker:
 
     def check_labels(self) -> None:
         """Assert that no residual border arc leads down by more than one label; called by tests."""
-        open_ = self._residual > 0
+        open_ = self.residual > 0
         assert (self._label[open_] <= self._ghost_label[open_] + 1).all(), "a residual arc leads down"
 
     def raise_labels(self, raised: Mapping[int, Raised]) -> None:
@@ -613,7 +608,7 @@ class Worker:
         """Take over labels of ghosts; behind saturated arcs they matter to incomplete discharges only."""
         changed = self._ghost_label[part] != labels
         if self._complete:
-            changed &= self._residual[part] > 0
+            changed &= self.residual[part] > 0
         self._ghost_label[part] = labels
         self._links.pop(neighbour, None)
         self._changed |= bool(changed.any())

@@ -361,7 +361,7 @@ class RayExchange:
         self._control = Control()
         self._tasks: ObjectRef[list[RegionTask]]
         self._of_actor: list[list[int]] = []
-        self._actors: list[ActorHandle[Actor]] = []
+        self.actors: list[ActorHandle[Actor]] = []
         self._near: list[list[int]] = []
         # After the last sweep: what each actor has stored of its borders.
         self._borders: list[ObjectRef[Borders]] | None = None
@@ -374,11 +374,6 @@ class RayExchange:
     def _open_folder(self) -> None:
         folder = folder_of(self._folder, self.attempt)
         self._files = None if folder is None else Store(folder)
-
-    @property
-    def actors(self) -> list[ActorHandle[Actor]]:
-        """The actors; tests and benchmarks kill them."""
-        return self._actors
 
     def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
         """Start the actors and build the regions; continue from the checkpoint if there is one."""
@@ -395,7 +390,7 @@ class RayExchange:
         cluster = self._node
         count = self._fitting(len(tasks))
         if self._node != cluster:
-            self._actors.clear()
+            self.actors.clear()
         cuts = [i * len(tasks) // max(1, count) for i in range(count + 1)]
         self._of_actor = [list(range(begin, end)) for begin, end in pairwise(cuts)]
         self._keep_actors(count)
@@ -404,7 +399,7 @@ class RayExchange:
             try:
                 self._near = self._build(range(count))
                 if self._files is not None:
-                    sums: list[list[int]] = self._get([actor.fingerprint.remote() for actor in self._actors])
+                    sums: list[list[int]] = self._get([actor.fingerprint.remote() for actor in self.actors])
                     self._sums = [each for row in sums for each in row]
                 self._from_checkpoint()
                 reports = self._reports()
@@ -460,7 +455,7 @@ class RayExchange:
         question = ray.put(ask)
         left = [(home, number) for home, numbers in enumerate(self._of_actor) for number in numbers]
         while left:
-            answers = [self._actors[home].ask.remote(number, question) for home, number in left]
+            answers = [self.actors[home].ask.remote(number, question) for home, number in left]
             try:
                 for answer in answers:
                     found: Answer = self._get([answer])[0]
@@ -504,10 +499,10 @@ class RayExchange:
 
     def _end(self) -> None:
         """End all actors."""
-        for actor in self._actors:
+        for actor in self.actors:
             with suppress(Exception):
                 ray.kill(actor)
-        self._actors.clear()
+        self.actors.clear()
 
     def _fitting(self, most: int) -> int:
         """Return how many actors to start: what was asked for, or what fits the cluster; at most `most`.
@@ -551,17 +546,17 @@ class RayExchange:
         held: Counter[str] = Counter()
         for other in _WITH_ACTORS:
             if other is not self and other._node == self._node:
-                held.update({name: len(other._actors) * each for name, each in other._each.items()})
+                held.update({name: len(other.actors) * each for name, each in other._each.items()})
         return held
 
     def _keep_actors(self, count: int) -> None:
         """Keep those of the last solve, which need not start, and begin to start others."""
-        for actor in self._actors[count:]:
+        for actor in self.actors[count:]:
             ray.kill(actor)
-        del self._actors[count:]
-        for actor in self._actors:
+        del self.actors[count:]
+        for actor in self.actors:
             actor.forget.remote()
-        self._actors += [self._new_actor() for _ in range(count - len(self._actors))]
+        self.actors += [self._new_actor() for _ in range(count - len(self.actors))]
 
     def _new_actor(self) -> ActorHandle[Actor]:
         reserved = {f"num_{name.lower()}s": each for name, each in self._each.items()}
@@ -572,14 +567,14 @@ class RayExchange:
     def _build(self, homes: Iterable[int]) -> list[list[int]]:
         """Let some actors read their regions; return for each which others own neighbours."""
         owner = {number: home for home, numbers in enumerate(self._of_actor) for number in numbers}
-        return self._get([self._actors[home].build.remote(self._tasks, owner, home) for home in homes])
+        return self._get([self.actors[home].build.remote(self._tasks, owner, home) for home in homes])
 
     def _sweep(self, order: Order) -> list[Report]:
         """Run both halves of a sweep."""
         found, borders = self._exchange(
             [
                 actor.discharge.options(num_returns=1 + len(near)).remote(order, self.sweeps, near)
-                for actor, near in zip(self._actors, self._near, strict=True)
+                for actor, near in zip(self.actors, self._near, strict=True)
             ]
         )
         self.sweeps, self._borders, self._losses = self.sweeps + 1, borders, 0
@@ -598,7 +593,7 @@ class RayExchange:
             done.append(first)
             messages.update({(home, other): part for other, part in zip(near, rest, strict=True)})
         ended = []
-        for home, (actor, near) in enumerate(zip(self._actors, self._near, strict=True)):
+        for home, (actor, near) in enumerate(zip(self.actors, self._near, strict=True)):
             came = (messages[other, home] for other in near)
             ended.append(actor.receive.options(num_returns=2).remote(done[home], *came))
         sweeps: list[Sweep] = self._get([report for report, _ in ended])
@@ -607,10 +602,10 @@ class RayExchange:
     def _store(self) -> None:
         """Store the states of the borders, and those of the insides of all regions that have changed."""
         before = self._stored
-        borders = [actor.borders.options(num_returns=2).remote() for actor in self._actors]
+        borders = [actor.borders.options(num_returns=2).remote() for actor in self.actors]
         insides: list[ObjectRef[States]] = []
         stored = [said for _, said in borders]
-        for actor, numbers in zip(self._actors, self._of_actor, strict=True):
+        for actor, numbers in zip(self.actors, self._of_actor, strict=True):
             for number in numbers:
                 if before is not None and number not in self._moved:
                     insides.append(before.insides[number])
@@ -623,20 +618,20 @@ class RayExchange:
         self._moved.clear()
 
     def _reports(self) -> list[Report]:
-        rows: list[list[Report]] = self._get([actor.reports.remote() for actor in self._actors])
+        rows: list[list[Report]] = self._get([actor.reports.remote() for actor in self.actors])
         return [report for row in rows for report in row]
 
     def _replace(self, build: bool) -> None:
         """Put new actors in the places of those that do not answer; let these read their regions."""
         fresh: list[int] = []
-        answers = [actor.ping.options(concurrency_group="control").remote() for actor in self._actors]
+        answers = [actor.ping.options(concurrency_group="control").remote() for actor in self.actors]
         for home, answer in enumerate(answers):
             try:
                 ray.get(answer, timeout=PATIENCE)
             except ray.exceptions.RayError:
                 with suppress(Exception):
-                    ray.kill(self._actors[home])
-                self._actors[home] = self._new_actor()
+                    ray.kill(self.actors[home])
+                self.actors[home] = self._new_actor()
                 self.replaced += 1
                 fresh.append(home)
         if build:
@@ -673,21 +668,21 @@ class RayExchange:
 
     def _go_back(self) -> list[Report]:
         """Go back to the end of the last sweep: see the top of this module; return reports."""
-        borders = self._borders or [None] * len(self._actors)
+        borders = self._borders or [None] * len(self.actors)
         found, self._borders = self._exchange(
             [
                 actor.go_back.options(num_returns=1 + len(near)).remote(self.sweeps, border, near)
-                for actor, border, near in zip(self._actors, borders, self._near, strict=True)
+                for actor, border, near in zip(self.actors, borders, self._near, strict=True)
             ]
         )
         self._stored = None
         raised = ray.put(relabel([report for each in found for report in each.reports], may_fall=True))
-        rows: list[list[Report]] = self._get([actor.raise_labels.remote(raised) for actor in self._actors])
+        rows: list[list[Report]] = self._get([actor.raise_labels.remote(raised) for actor in self.actors])
         return [report for row in rows for report in row]
 
     def _start_over(self) -> None:
         """Let all actors read their regions again."""
-        self._build(range(len(self._actors)))
+        self._build(range(len(self.actors)))
         self.sweeps, self._stored, self._borders, self._told = 0, None, None, False
         self._moved.clear()
 
@@ -698,7 +693,7 @@ class RayExchange:
         self._get(
             [
                 actor.restore.remote(stored.borders[home], *(stored.insides[n] for n in numbers))
-                for home, (actor, numbers) in enumerate(zip(self._actors, self._of_actor, strict=True))
+                for home, (actor, numbers) in enumerate(zip(self.actors, self._of_actor, strict=True))
             ]
         )
         self.sweeps, self._borders, self._told = stored.sweeps, stored.borders, False
@@ -726,7 +721,7 @@ class RayExchange:
             self._get(
                 [
                     actor.check.remote(border, *(next(places) for _ in numbers))
-                    for actor, border, numbers in zip(self._actors, borders, self._of_actor, strict=True)
+                    for actor, border, numbers in zip(self.actors, borders, self._of_actor, strict=True)
                 ]
             )
             self._restore()
@@ -765,7 +760,7 @@ class RayExchange:
         while left:
             if self._control.stopped and not self._told:
                 self._told = True
-                told = [actor.stop.options(concurrency_group="control").remote() for actor in self._actors]
+                told = [actor.stop.options(concurrency_group="control").remote() for actor in self.actors]
             _, left = ray.wait(left, num_returns=len(left), timeout=POLL_INTERVAL, fetch_local=False)
         if told:  # none may come late, in the middle of the next solve
             ray.wait(told, num_returns=len(told), timeout=PATIENCE)

@@ -126,8 +126,6 @@ class ShortestPathState(NamedTuple):
     free_rows: int = 0
     least: int = 0  #: word of the least distance that changed in the last round
     limit: int = 0  #: word of the largest distance of a free row; larger distances are cut off there
-    relaxations: int = 0
-    scans: int = 0
     searched: int = 0  #: free rows before the first search
     jumps: int = 0  #: pointer doublings done in this search
     next_look: int = 0  #: clock time at which the first thread reads the stop flag next

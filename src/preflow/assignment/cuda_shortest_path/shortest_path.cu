@@ -159,7 +159,6 @@ __device__ void relax_rows(const Arguments& args, Team& team, Scratch& scratch, 
     team.wait([&] {
         state.least = ~args.read(state.round + 1, LEAST_TURNED);
         state.limit = min(state.limit, args.read(state.round + 1, LIMIT));
-        ++state.relaxations;
         state.end_round(team, state.least < state.limit ? RELAX : CHECK);
     });
 }
@@ -202,7 +201,6 @@ __device__ void check_rows(const Arguments& args, Team& team, Scratch& scratch, 
         const u64 searched = args.read(state.round + 1, COUNT);
         state.least = ~args.read(state.round + 1, LEAST_TURNED);
         state.limit = min(state.limit, args.read(state.round + 1, LIMIT));
-        state.scans += searched;
         const bool all_found = number_of(state.limit) < too_far();
         if (!all_found) state.ending = number_of(state.limit) < beyond() ? OVERFLOW : INFEASIBLE;
         state.end_round(team, state.least < state.limit ? RELAX : all_found ? TRACE : DONE,

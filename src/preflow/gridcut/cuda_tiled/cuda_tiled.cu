@@ -21,7 +21,7 @@ __device__ __forceinline__ Team team_of(const Arguments& args) { return Team(arg
 #endif
 
 struct Counted {
-    u64 pushes = 0, searches = 0, visits = 0, waves = 0;
+    u64 pushes = 0, searches = 0, visits = 0;
 };
 
 // After this many turns a block that works alone meets the others, so that all know how much was done. A turn counts as
@@ -190,7 +190,6 @@ struct Solver {
                     // Move excess down from the highest level to the first.
                     wait_for_copies();
                     __syncwarp();
-                    ++counted.waves;
                     has_moved = true;
                     pusher.move_down(bits, levels);
                     goes_on = has_work(bits, levels);
@@ -303,7 +302,6 @@ struct Solver {
         state[IS_SEARCHING] = !queue.is_done();
         if (state[IS_SEARCHING]) return false;
         state[LAST_SEARCH] = NOTIFIED + most_hops;
-        state[SEARCH_ROUNDS] += state[LAST_SEARCH];
         ++state[RELABELS];
         return true;
     }
@@ -398,18 +396,13 @@ struct Solver {
             // Let the other group of blocks work: the first block alone, or all.
             if (!workers.have(size)) {
                 turn = Turn::numbered(workers.agree(turn.number()));
-                const u64 turns = turn.number() - together.number();
-                work += WORK_OF_TURN * turns;
-                state[PHASES] += turns;
+                work += WORK_OF_TURN * (turn.number() - together.number());
                 continue;
             }
             if (size == 0) break;
             discharge_list(turn, size);
             turn.next();
-            if (!workers.alone) {
-                work += size;
-                ++state[PHASES];
-            }
+            if (!workers.alone) work += size;
             workers.wait();
         }
         state[ROUND] = turn.round;
@@ -446,7 +439,6 @@ struct Solver {
             if (team.is_first()) lists.clear(turn.color, turn.round + 2);
             discharge_list(turn, relaxed_load(lists.size(turn.color, turn.round)));
             turn.next();
-            ++state[PHASES];
         }
         state[ROUND] = turn.round;
         return !is_late;
@@ -501,11 +493,11 @@ KERNEL(push_relabel_tiles, Arguments) {
     team.leave();
 #endif
     if (solver.failed) relaxed_store(&args.arrays.state[FAILED], u64{1});
-    const u64 counted[] = {sum_of_warp(solver.counted.pushes), solver.counted.searches, solver.counted.visits,
-                           solver.counted.waves};
-    const Word words[] = {PUSHES, SEARCHES, VISITS, WAVES};
-    for (u32 i = 0; i < 4; ++i)
-        if (lane_id() == 0 && counted[i] != 0) relaxed_fetch_add(&args.arrays.state[words[i]], counted[i]);
+    add_up(&args.arrays.state[PUSHES], solver.counted.pushes);
+    if (lane_id() == 0) {
+        relaxed_fetch_add(&args.arrays.state[SEARCHES], solver.counted.searches);
+        relaxed_fetch_add(&args.arrays.state[VISITS], solver.counted.visits);
+    }
     if (team.is_first())
         for (u32 i = 0; i < STATE_WORDS; ++i)
             if (i != FAILED && i != ACTIVE_TILES && i != ACTIVE_HERE && i != FARTHEST) args.arrays.state[i] = state[i];

@@ -124,13 +124,6 @@ class Tiling:
         return self.tile[0] * self.tile[1]
 
     @property
-    def colors(self) -> int:
-        """Number of colors: the first half is that of every other layer of tiles."""
-        if all(sum(map(bool, offset)) <= 1 for offset in self.offsets):
-            return 2
-        return 8 if any(offset[0] for offset in self.offsets) else 4
-
-    @property
     def words_of_tile(self) -> int:
         """Number of words of a tile: one for each row and each kind of bit."""
         return (self.directions + MORE_KINDS) * self.rows

@@ -184,13 +184,9 @@ class PushRelabelState(NamedTuple):
     wanted: int = 0  #: active vertices that the search has not reached yet
     active: int = 0  #: active vertices that it has reached
     searches: int = 0
-    levels: int = 0
-    levels_of_few: int = 0
-    phases: int = 0
     began: int = 0  #: clock time when the running search began; time of all searches
     nanoseconds: int = 0  #: clock time when the running search began; time of all searches
     last_nanoseconds: int = 0  #: time of the last search
-    waves: int = 0
     wave_rounds: int = 0
     search_blocks: int = 0  #: blocks that send waves in this phase
     ended_idle: int = 0  #: whether the last phase had waves and ended because most warps had nothing to do

@@ -183,7 +183,6 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
     if (team.is_first()) {
         if (searches) {
             state.searches = waves.newest;
-            state.waves += waves.num_started;
             state.wave_rounds += waves.rounds;
             state.rounds_left = state.rounds_left > waves.rounds ? state.rounds_left - waves.rounds : 0;
         }
@@ -193,7 +192,6 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
     team.wait([&] {
         load_state(words, state);
         state.end_round();
-        ++state.phases;
         state.phase = START;
     });
     if (!searches) {  // empty the inbox: the next search fills it again

@@ -94,7 +94,6 @@ __device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const 
             state.listen(team);
             end_level(args, state, counters.reached().read(state.round + 1),
                       counters.active().read(state.round + 1));
-            ++state.levels;
         });
     }
 }
@@ -121,8 +120,6 @@ __device__ void expand_narrow_levels(const Arguments& args, State& state, u64* p
             });
         team.wait([&] {
             end_level(args, state, *list.size, *list.active);
-            ++state.levels;
-            ++state.levels_of_few;
             kept.clear();
             if (GridTeam::listens(state.round) && sees_stop(args.stop, state.next_look)) state.rounds_left = 0;
         });

@@ -61,7 +61,6 @@ __device__ void search_level(const Arguments& args, GridTeam& team, const Rotati
         end_round(team, state);
         state.has_found |= (all & FINDS) != 0;
         ++state.level;
-        ++state.levels;
         const bool goes_on = (all & GROWS) != 0 && !(args.is_shortest && state.has_found);
         state.phase = goes_on ? SEARCH : state.has_found ? AUGMENT : DONE;
     });

@@ -79,7 +79,6 @@ class HopcroftKarpState(NamedTuple):
     level: int = 0  #: level of the columns to search from next
     has_found: int = 0  #: whether the search has reached a free row
     phases: int = 0
-    levels: int = 0
     next_look: int = 0  #: when to read the stop word again
 
 
