@@ -21,31 +21,31 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 1811,  # min_cut imports what grids need; aliases of arrays have types; what each attempt did
-    "assignment": 10509,  # rules are rows
-    "bipartite": 5092,  # rules are rows; pieces of several solvers are beside them
+    "assignment": 10470,  # rules are rows
+    "bipartite": 5070,  # rules are rows; pieces of several solvers are beside them
     "certify": 4825,  # what a cut allows counts here, no longer in reductions and mincost
     "cli": 3970,
     "connectivity": 1943,
     "cuda": 2191,  # loops of kernels and sums over warps, which solvers have no more
-    "distributed": 7499,  # arguments by name
+    "distributed": 7489,  # arguments by name
     "drawing": 815,
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
-    "general_matching": 4987,  # rules are rows
+    "general_matching": 4971,  # rules are rows
     "generators": 3244,
     "graph": 10828,  # results become tables, terminals and changes are read here
-    "gridcut": 7652,  # what auto does is rows of rules with budgets; devices.cuh of cuda-tiled
+    "gridcut": 7613,  # what auto does is rows of rules with budgets; devices.cuh of cuda-tiled
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
     "kernels": 2981,  # the heap of three problems
-    "maxflow": 10886,  # methods of batches import NoOptions
-    "mincost": 5249,  # rules are rows
+    "maxflow": 10831,  # methods of batches import NoOptions
+    "mincost": 5239,  # rules are rows
     "network": 312,
-    "papers": 7017,  # pieces of several solvers are beside them
+    "papers": 6945,  # pieces of several solvers are beside them
     "parallel": 3232,  # overloads are imported from a module of their own
     "reductions": 4513,  # shares that sum past int64 are refused
-    "solving": 1972,  # the budget of an attempt is checked
+    "solving": 2016,  # types of options say what they may be; each class of options no longer checks them
     "steps": 2267,  # arguments of kernels by name
-    "transportation": 4904,  # rules are rows
+    "transportation": 4889,  # rules are rows
     "vision": 9264,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.
