@@ -353,7 +353,8 @@ def _refined(
     # The ends of the edge between each group and its parent. A group of one vertex is called its top.
     lower_end, upper_end = tops.copy(), tops[groups.parent]
     pairs = [np.zeros((2, 0), dtype=np.int64)]
-    for group, members in enumerate(np.split(np.argsort(label, kind="stable"), _ends_of_groups(label))):
+    ends_of_groups = np.cumsum(np.bincount(label))[:-1]
+    for group, members in enumerate(np.split(np.argsort(label, kind="stable"), ends_of_groups)):
         if len(members) == 1:
             continue
         # Each branch around the group is named by the child of the group in it, or 0, the root.
@@ -381,11 +382,6 @@ def _refined(
     for vertex, bound in zip(child.tolist(), bounds, strict=True):
         lower[vertex] = bound
     return _Tree.of(parent, edges.weights_of(parent, control), lower, rounded.whole)
-
-
-def _ends_of_groups(label: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where groups but the last one end in an array sorted by labels."""
-    return np.cumsum(np.bincount(label))[:-1]
 
 
 def _rooted(num_vertices: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

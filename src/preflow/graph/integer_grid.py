@@ -235,10 +235,10 @@ def _net_terminals(network: GridNetwork, *, whole: bool = True) -> _NetTerminals
     if not is_float and min(ends) < 0 and max(map(abs, ends)) > MOST_BESIDE_NEGATIVE:
         raise CapacityOverflowError("terminal capacities are beyond 2**62, and some are negative")
     lesser = xp.minimum(source, sink)
-    if not _is_finite(lesser):
+    if lesser.dtype.kind == "f" and not np.isfinite(float(lesser.max())):
         index = tuple(int(i) for i in np.unravel_index(int(lesser.argmax()), network.shape))
         raise UnboundedFlowError(f"pixel {index} has infinite capacity from the source and to the sink")
-    constant = _exact_total(lesser) if whole else float_sum(lesser)
+    constant = int(exact_sum(lesser.astype(np.int64))) if whole else float_sum(lesser)
     return _NetTerminals(net_capacity(source, sink, np.float64 if is_float else np.int64), constant)
 
 
@@ -439,10 +439,6 @@ def _largest_sum(first: AnyArray, second: AnyArray) -> int:
     return int((first.astype(np.uint64) + second.astype(np.uint64)).max()) if first.size else 0
 
 
-def _is_finite(values: AnyArray) -> bool:
-    return values.dtype.kind != "f" or bool(np.isfinite(float(values.max())))
-
-
 def _largest_finite(values: AnyArray) -> float:
     """Return the largest finite entry, 0 if there is none."""
     if not values.size:
@@ -452,11 +448,6 @@ def _largest_finite(values: AnyArray) -> float:
         finite = values[values < np.inf]
         return float(finite.max()) if finite.size else 0.0
     return largest
-
-
-def _exact_total(values: AnyArray) -> int:
-    """Return the sum of integers that are not negative."""
-    return int(exact_sum(values.astype(np.int64)))
 
 
 def _fraction_bits(values: AnyArray) -> int:

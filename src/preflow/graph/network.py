@@ -719,7 +719,10 @@ def network_on_device(
     A capacity may also be a number on the host.
     """
     device = runtime.find_device()
-    tails, heads = (_ids_on_device(device, *ends) for ends in ((tail, "tail"), (head, "head")))
+    tails, heads = (
+        check_vertex_ids(as_device_array(device, values, name, "network"), name)
+        for values, name in ((tail, "tail"), (head, "head"))
+    )
     number = check_ends(tails, heads, num_vertices)
     if number >= TOO_MANY_VERTICES:
         raise InvalidInputError(f"{number:,} vertices are too many for a GPU: at most 2**32 - 5")
@@ -737,10 +740,6 @@ def network_on_device(
         device=device,
         restore=restorer(device, tail),
     )
-
-
-def _ids_on_device(device: Device, values: AnyArray, name: str) -> AnyArray:
-    return check_vertex_ids(as_device_array(device, values, name, "network"), name)
 
 
 def _as_uint32(device: Device, ids: AnyArray) -> AnyArray:

@@ -205,7 +205,10 @@ def place_pairs(
         first = np.uint64(first_out[lower])
         end = np.uint64(group_end[low])
         while k < end:
-            prefetch_pair(larger_end, min(k + AHEAD, last), free, head, reverse)
+            # About where the arc back from the larger end of a later arc will be placed.
+            ahead = np.uint64(free[larger_end[min(k + AHEAD, last)]])
+            prefetch_to_write(head, ahead)
+            prefetch_to_write(reverse, ahead)
             entry = np.uint64(order[k])
             high = np.uint64(larger_end[k])
             forward = new
@@ -297,14 +300,6 @@ def place_sorted_pairs(arcs: InputArcs, free: Indices, pairs: Pairs, residual: I
                 rank[i] = backward - np.uint64(first_out[high])
                 residual[backward] = arcs.capacity[i]
             forward += ONE
-
-
-@kernel
-def prefetch_pair(larger_end: Indices, k: np.uint64, free: Indices, head: Indices, reverse: Indices) -> None:
-    """Prefetch about where the arc back from the larger end of the k-th arc will be placed."""
-    backward = np.uint64(free[larger_end[k]])
-    prefetch_to_write(head, backward)
-    prefetch_to_write(reverse, backward)
 
 
 @kernel
