@@ -25,18 +25,18 @@ LINES = {
     "bipartite": 5070,  # rules are rows; pieces of several solvers are beside them
     "certify": 4825,  # what a cut allows counts here, no longer in reductions and mincost
     "cli": 3970,
-    "connectivity": 1943,
+    "connectivity": 1939,
     "cuda": 2191,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7489,  # arguments by name
     "drawing": 815,
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4971,  # rules are rows
     "generators": 3244,
-    "graph": 10828,  # results become tables, terminals and changes are read here
+    "graph": 10818,  # results become tables, terminals and changes are read here
     "gridcut": 7613,  # what auto does is rows of rules with budgets; devices.cuh of cuda-tiled
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
-    "kernels": 2981,  # the heap of three problems
+    "kernels": 2976,  # the heap of three problems
     "maxflow": 10831,  # methods of batches import NoOptions
     "mincost": 5239,  # rules are rows
     "network": 312,

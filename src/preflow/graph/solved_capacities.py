@@ -169,8 +169,8 @@ def _rounded(
         exponent = min(exponent, 0)
     whole = [scaled(values, exponent, limit, np).astype(np.int64) for values in given]
     for numbers, values in zip(whole, given, strict=True):
-        if values.dtype.kind == "f":
-            # One unit more keeps infinite arcs out of minimum cuts where no float is above the limit.
+        if limit == np.finfo(np.float64).max and values.dtype.kind == "f":
+            # No float is above the limit: one unit more keeps infinite arcs out of minimum cuts.
             numbers[np.isinf(values)] += 1
     return whole, exponent
 
