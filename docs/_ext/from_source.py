@@ -1,7 +1,7 @@
 """Directives that insert what the package says of itself, so that no page says it again.
 
 ``methods`` PROBLEM: a table of the methods of a problem, from the registry.
-``rules`` FOLDER: the choices that ``policy.py`` of the folder may make, in its order.
+``rules`` FOLDER: the rules of ``policy.py`` of the folder, in their order.
 ``limits``: a line FOLDER NAME NAME ... for each problem: constants of its ``policy.py`` and what they say;
 without names all of them.
 ``solvers`` PLACE: the docstrings of the solvers of a problem outside of ``papers``, or of a folder there, and
@@ -139,18 +139,13 @@ class Rules(FromSource):
         ]
         features = [f"``{name}``: {text[0].lower()}{text[1:]}" for name, text in policy.features()]
         where = _parse(WHERE, self.state.document) if any("gpu" in each.condition for each in rules) else []
-        if not features:
-            rows = [row[:3] for row in rows]
-            return [*where, table(["if", "method", "stats.reason"], [40, 25, 35], rows)]
         headings = ["if", "attempts", "stats.reason", "measured in"]
-        meant = _parse("In the conditions, " + "; ".join(features) + ".", self.state.document)
-        return [*meant, *where, table(headings, [34, 26, 26, 14], rows)]
+        meant = "In the conditions, " + "; ".join(features) + "." if features else ""
+        return [*_parse(meant, self.state.document), *where, table(headings, [34, 26, 26, 14], rows)]
 
 
 def _attempts(rule: Rule) -> list[nodes.Node]:
     """Return the methods of a rule, with the budgets of those that give up where these are spent."""
-    if not rule.budgets:
-        return code(*rule.methods)
     found: list[nodes.Node] = []
     for name, budget in zip(rule.methods, rule.budgets, strict=True):
         found += [nodes.Text(", then ")] if found else []
