@@ -22,7 +22,7 @@ PACKAGE = ROOT / "src" / "preflow"
 LINES = {
     ".": 1811,  # min_cut imports what grids need; aliases of arrays have types; what each attempt did
     "assignment": 10470,  # rules are rows
-    "bipartite": 5070,  # rules are rows; pieces of several solvers are beside them
+    "bipartite": 5071,  # rules are rows; pieces of several solvers are beside them
     "certify": 4825,  # what a cut allows counts here, no longer in reductions and mincost
     "cli": 3970,
     "connectivity": 1939,

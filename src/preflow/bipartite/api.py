@@ -251,8 +251,9 @@ class MatchingCall(Call[BipartiteGraph]):
         with self.current_device():
             solved, matching = self.started()
             at_first = _cardinality(solved, matching, self.threads)
-            finished = at_first == min(solved.shape) or self.by_plan(
-                lambda _: bool(self.method.solve(solved, matching, self.options, self.control))
+            is_maximum = at_first == min(solved.shape)
+            finished = self.by_plan(
+                lambda _: is_maximum or bool(self.method.solve(solved, matching, self.options, self.control))
             )
             size = _cardinality(solved, matching, self.threads)
             if self.instance.by_columns:
