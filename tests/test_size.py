@@ -43,7 +43,7 @@ LINES = {
     "papers": 6945,  # pieces of several solvers are beside them
     "parallel": 3232,  # overloads are imported from a module of their own
     "reductions": 4513,  # shares that sum past int64 are refused
-    "solving": 2016,  # types of options say what they may be; each class of options no longer checks them
+    "solving": 2020,  # types of options say what they may be; each class of options no longer checks them
     "steps": 2267,  # arguments of kernels by name
     "transportation": 4889,  # rules are rows
     "vision": 9264,  # parameters that are options of a command are described one by one

@@ -52,7 +52,7 @@ def added_up(*parts: Mapping[str, float]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class AttemptStats:
-    """What one method did of a solve.
+    """The part of one method in a solve.
 
     Attributes
     ----------

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 import preflow
 from preflow import FlowNetwork
+from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.generators.bipartite import rmat
 from preflow.maxflow import features, policy
@@ -190,6 +191,22 @@ def test_networks_with_hubs(monkeypatch: pytest.MonkeyPatch, threads: int, share
     then = "serial-hi-pr" if threads == 1 else "multicore-paths"
     assert (f"paths are many or long, so {then} went on" in result.stats.reason) == (share < 0.1)
     assert result.stats.threads == (threads if result.stats.method == "multicore-paths" else 1)
+
+
+def test_attempts_are_told_and_options_that_are_gone_name_the_way_out() -> None:
+    problem = FAMILIES["goldberg-bad"].generate("100", seed=0)
+    stats = preflow.max_flow(problem, method="serial-dinic", options={"budget": 1e-6}).stats
+    first, last = stats.attempts
+    assert (first.method, last.method, last.gave_up) == ("serial-dinic", stats.method, "")
+    assert first.operations + last.operations == stats.pushes + stats.relabels + stats.arc_scans
+    told = stats.to_dict()["attempts"]
+    assert told[0]["gave_up"] == "paths are many or long"
+    for method, gone in (("multicore-paths", "narrow"), ("serial-dinic", "hi_pr_after")):
+        with pytest.raises(InvalidInputError, match=f"no option '{gone}' any more: .*budget"):
+            preflow.max_flow(problem, method=method, options={gone: 0})
+    for wrong in (0, "many", True):
+        with pytest.raises(InvalidInputError, match="budget"):
+            preflow.max_flow(problem, method="serial-dinic", options={"budget": wrong})
 
 
 @pytest.mark.parametrize("share", [1e-6, 0.25, 1.0])

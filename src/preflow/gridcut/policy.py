@@ -161,7 +161,7 @@ def is_energy(network: GridNetwork) -> bool:
 
 
 class Features:
-    """What the rules ask of a grid. What takes time is found when a rule asks for it, and once."""
+    """The features of a grid that the rules ask for. Those that take time are found on demand, and once."""
 
     def __init__(self, network: GridNetwork, device: str, threads: int, gpu: Device | None) -> None:
         self.network, self.device, self.threads, self.gpu = network, device, threads, gpu

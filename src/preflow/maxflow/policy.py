@@ -1,4 +1,4 @@
-"""What method="auto" does with a network: rows of rules, of which the first that holds counts."""
+"""The rules by which method="auto" plans for a network: the first row that holds counts."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def worth_a_search_for_a_grid(network: FlowNetwork, source: int, sink: int, *, c
 
 
 class Features:
-    """What the rules ask of a network. What takes time is found when a rule asks for it, and once."""
+    """The features of a network that the rules ask for. Costly ones are found on demand, and once."""
 
     def __init__(self, network: FlowNetwork, device: str, threads: int, gpu: Device | None) -> None:
         self.network, self.device, self.threads, self.gpu = network, device, threads, gpu

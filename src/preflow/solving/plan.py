@@ -1,4 +1,4 @@
-"""Who tries to solve an instance, in which order and for how long, and the rules by which "auto" decides.
+"""Plans of attempts at an instance, and the rules by which "auto" makes one.
 
 A *plan* is one attempt or several. An *attempt* is a method with its options and a budget of work. Where an
 attempt gives up, the next one goes on from the state that it left: :meth:`preflow.solving.call.Call.by_plan`

@@ -23,6 +23,10 @@ A solver stops soon after ``control.stop[0]`` becomes 1. Kernels read the flag b
 ``control.stopped`` between kernels. A solver that stopped leaves a valid state, from which the caller
 computes bounds. It does not raise.
 
+A solver may raise :class:`~preflow.solving.run.GaveUp` where ``control.budget`` is not None: its work has
+passed the budget, or the instance does not suit it. The next attempt of the plan goes on from the state that
+the exception carries, or that is in the instance. Where the budget is None it must solve the instance.
+
 A solver counts operations in ``control.thread_counts``, one row for each thread, at the positions that
 :mod:`preflow.stats` defines. A kernel knows the row of its thread as ``monitor.counts``.
 
