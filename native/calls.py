@@ -37,11 +37,11 @@ from preflow.graph import recognised_grid, residual
 from preflow.graph.undirected import EDGES_FOR_THREADS
 from preflow.gridcut import policy as grid_policy
 from preflow.kernels import kernel
-from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kinds import accepts, declared
 from preflow.maxflow import policy as flow_policy
 from preflow.maxflow.features import is_energy, sample_arcs
 from preflow.maxflow.levels import active_excess
+from preflow.network import distances_to_sink
 from preflow.papers.lupinska import cuda_hybrid as grid_hybrid
 from preflow.papers.wu_he_hong import cuda_hybrid
 from preflow.papers.wu_he_hong.cuda_coloring import edge_coloring

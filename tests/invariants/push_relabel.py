@@ -6,8 +6,8 @@ import numpy as np
 
 from preflow.arrays import Indices
 from preflow.graph.residual import ResidualArrays
-from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.constants import ZERO
+from preflow.network import distances_to_sink
 
 
 def check_preflow(start: ResidualArrays, net: ResidualArrays) -> None:

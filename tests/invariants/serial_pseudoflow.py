@@ -6,9 +6,9 @@ import numpy as np
 
 from preflow.arrays import Array
 from preflow.graph.residual import ResidualArrays
-from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.constants import ZERO
 from preflow.maxflow.serial_pseudoflow import CHILD, FOLLOWING, PREVIOUS, UP, Forest
+from preflow.network import distances_to_sink
 
 
 def check_invariants(net: ResidualArrays, forest: Forest) -> None:

@@ -27,11 +27,11 @@ from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels import overloads
 from preflow.kernels.atomics import relaxed_load
-from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.cache_folder import cache_directory
 from preflow.kernels.clock import now
 from preflow.kernels.jit import _Messages
 from preflow.kernels.kernel import PACKAGE, kernel
+from preflow.network import distances_to_sink
 from tests.support.strategies import SmallProblem, small_problems
 
 ZERO, ONE = np.uint64(0), np.uint64(1)

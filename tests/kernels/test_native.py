@@ -168,12 +168,12 @@ SOLVER = "maxflow/serial_highest_label.py"
 DOCSTRING = r'(def first_stage[^\0]*?""")([^\0]*?)"""\n'
 #: Edits of a file: a pattern, its replacement, and whether ``first_stage`` compiles to something else.
 EDITS = {
-    "nothing": ("kernels/bfs.py", "^", "", False),
-    "a comment": ("kernels/bfs.py", "^", "# edited\n", False),
+    "nothing": ("network/__init__.py", "^", "", False),
+    "a comment": ("network/__init__.py", "^", "# edited\n", False),
     "a docstring": (SOLVER, DOCSTRING, r'\1Edited. \2"""\n', False),
     "code elsewhere": (SOLVER, r"\Z", "\n\ndef more() -> int:\n    return 1\n", False),
     "its code": (SOLVER, DOCSTRING, r'\1\2"""\n    _ = 0\n', True),
-    "a callee": ("kernels/bfs.py", r'("""\n)(?=    [^\0])', r"\1    _ = 0\n", True),
+    "a callee": ("network/__init__.py", r'("""\n)(?=    [^\0])', r"\1    _ = 0\n", True),
     "an overload": ("kernels/atomics_numba.py", r"\Z", "_more = 1\n", True),
     "fields": ("graph/residual.py", r"\n    head: ", r"\n    more: int\n    head: ", True),
 }
@@ -203,7 +203,7 @@ def test_what_an_edit_changes_is_not_taken_from_the_library(edit: str, tmp_path:
 
 @needs_library
 def test_a_tuple_class_may_be_missing_in_an_edited_package() -> None:
-    from preflow.kernels.bfs import distances_to_sink
+    from preflow.network import distances_to_sink
 
     missing = fingerprint(distances_to_sink, ["<preflow.graph.residual.Gone>(q)", "<preflow.gone.Gone>(q)"])
     assert missing != fingerprint(distances_to_sink)

@@ -8,7 +8,7 @@ import numpy as np
 
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays, build_residual
-from preflow.kernels.bfs import distances_to_sink
+from preflow.network import distances_to_sink
 from preflow.solving.method import Method
 from preflow.solving.run import Control
 from tests.support.sample import Sample

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflow.graph.residual import ResidualArrays
-from preflow.kernels import atomics, relabel
-from preflow.kernels.bfs import distances_to_sink
+from preflow.kernels import atomics
+from preflow.network import distances_to_sink, lowest_neighbour_now
 from preflow.parallel import inboxes, lockfree
 from preflow.parallel.inboxes import Inboxes, append, is_empty, make_inboxes, pop, receive, send
 from preflow.solving.monitor import Monitor
@@ -312,7 +312,7 @@ MUTANTS: Mutants = {
     "relabel: above the first neighbour, not the lowest": (
         "epoch-climb",
         mutate(
-            relabel.lowest_neighbour_now,
+            lowest_neighbour_now,
             "above-the-first-neighbour-not-the-lowest",
             "if neighbour < low and arc == last:",
         ),

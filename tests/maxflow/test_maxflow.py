@@ -135,7 +135,7 @@ def test_options_do_not_change_answers(
 @settings(max_examples=60)
 def test_wide_indices_give_the_same_answer(problem: SmallProblem) -> None:
     """Index arrays of 64 bits, as past 2**32 arcs."""
-    from preflow.kernels.bfs import distances_to_sink
+    from preflow.network import distances_to_sink
 
     sources, sinks = np.array(problem.sources), np.array(problem.sinks)
     narrow, wide = (

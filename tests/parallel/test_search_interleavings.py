@@ -265,7 +265,7 @@ MUTANTS: Mutants = {
     ),
     "drain: adds plainly what others' vertices get": (
         "drain-3",
-        mutate(searching.reach, "adds-plainly-what-others-vertices-get", "net.excess[net.head[b]] += amount"),
+        mutate(searching.reach, "adds-plainly-what-others-vertices-get", "net.excess[v] += amount"),
         "data race on net.excess",
     ),
 }

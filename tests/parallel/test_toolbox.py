@@ -34,9 +34,9 @@ from preflow.kernels.atomics import (
     relaxed_store,
     store,
 )
-from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import kernel
 from preflow.kernels.overloads import load_overloads
+from preflow.network import distances_to_sink
 from preflow.parallel.barrier import (
     FEWEST_SPINS,
     LONG_SLEEP,

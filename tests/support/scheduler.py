@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 
 from preflow.kernels import atomics
 from preflow.kernels.clock import now
+from preflow.network import arcs
 from preflow.parallel.barrier import sleep
 
 #: Operations that touch no shared array: they are not a step.
@@ -593,8 +594,9 @@ def hidden_values(module: ModuleType, stepping: set[str]) -> list[str]:
     """Return the expressions that hold the value of one call to a function in `stepping` during another step.
 
     That is another such call, or a plain store into an array. Operands of ``and`` and ``or`` are fine: the
-    first is settled before the second begins.
+    first is settled before the second begins. So are the places of arcs, which no thread writes.
     """
+    stepping = stepping - vars(arcs).keys()
 
     def steps(node: ast.AST) -> bool:
         return any(

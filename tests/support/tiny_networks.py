@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from preflow import FlowNetwork
 from preflow.graph.residual import ResidualArrays, build_residual
-from preflow.kernels.bfs import distances_to_sink
+from preflow.network import distances_to_sink
 from preflow.parallel.search import ParallelSearch, make_search
 from tests.invariants.push_relabel import check_labels, check_preflow
 from tests.support.exploration import hold_constant, impatient_barrier

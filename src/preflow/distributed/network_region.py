@@ -20,8 +20,8 @@ from ..forests.incremental_search import Forests, make_forests, search_all
 from ..forests.repair import for_next_search, repair
 from ..graph.network import exact_sum
 from ..graph.residual import ResidualArrays
-from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ZERO
+from ..network import distances_to_sink
 from ..solving.run import Control
 from .exchange import INFINITE, Amounts, Border, CutShare, Discharged, Labels, Proof, State, search_by_label
 

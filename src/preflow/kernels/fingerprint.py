@@ -117,8 +117,9 @@ def _sources(module: str) -> str:
     path = Path(str(sys.modules[module].__file__))
     others = [each for each in vars(sys.modules[module]).values() if isinstance(each, ModuleType)]
     ours = [Path(str(each.__file__)) for each in others if each.__name__.startswith("preflow.")]
-    files = {path, path.with_name(f"{path.stem}_numba.py"), *sources_of(*ours)}
-    return " ".join(_code_of_file(file) for file in sorted(files) if file.is_file())
+    overloads = path.with_name(f"{path.stem}_numba.py")
+    files = {path, *sources_of(*ours, *[overloads] * overloads.is_file())}
+    return " ".join(_code_of_file(file) for file in sorted(files))
 
 
 @cache

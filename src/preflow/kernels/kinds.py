@@ -4,7 +4,7 @@ A line has one of three forms::
 
     {residual} = i q
     <preflow.graph.residual.ResidualArrays> = 1CI 1CI 1CI 1C{residual} 1Cq 1Cq
-    * preflow.kernels.bfs:reachable_from_source <preflow.graph.residual.ResidualArrays> 1C?
+    * preflow.network:reachable_from_source <preflow.graph.residual.ResidualArrays> 1C?
 
 The first names a choice; ``{cost}/{sum} = d/d f/d q/q`` makes two at once. The second says of which kinds the
 members of a class of tuples are. The third is a kernel with its arguments: it has a function for every

@@ -97,7 +97,6 @@ from ..kernels.atomics import (
 from ..kernels.clock import now
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
-from ..kernels.relabel import RELABEL_WORK
 from ..kernels.work_limit import operations_left, operations_of
 from ..parallel.barrier import back_off, wait
 from ..parallel.delays import delay
@@ -127,7 +126,7 @@ from ..solving.monitor import Monitor
 from ..solving.options import CheckedOptions, PositiveInteger, PositiveNumber
 from ..solving.run import Control, GaveUp
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
-from .relabel_rule import relabel_limits
+from .relabel_rule import RELABEL_WORK, relabel_limits
 
 #: Vertices that a thread donates at once, at most.
 MOST_DONATED = 16

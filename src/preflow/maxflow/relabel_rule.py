@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from ..arrays import Number
 from ..solving.options import UNLIMITED, limit
 
 RelabelRule = Literal["relabels", "work"]
+#: The work of a relabel beside the arcs that it scans, in arc scans (Goldberg's beta).
+RELABEL_WORK = np.uint64(12)
+#: Relabels a vertex for which the log has room between two global relabels; a full log makes a global
+#: relabel due.
+LOGGED_RELABELS = 8
 
 
 def relabel_limits(rule: str, period: float, num_vertices: int, num_arcs: int) -> tuple[Number, Number]:
@@ -19,3 +26,11 @@ def relabel_limits(rule: str, period: float, num_vertices: int, num_arcs: int) -
     if rule == "relabels":
         return limit(period * num_vertices), UNLIMITED
     return UNLIMITED, limit(period * (6 * num_vertices + num_arcs))
+
+
+def relabel_log_size(relabel_limit: Any, work_limit: Any, num_vertices: int) -> int:
+    """Return the greatest number of relabels that are logged between two global relabels.
+
+    It includes the relabel that reaches a limit and one more, which ends the discharge.
+    """
+    return int(min(relabel_limit, work_limit // RELABEL_WORK, LOGGED_RELABELS * num_vertices)) + 2

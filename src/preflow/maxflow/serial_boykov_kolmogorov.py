@@ -10,8 +10,8 @@ import numpy as np
 from ..arrays import Array
 from ..forests.boykov_kolmogorov import grow, make_trees, plant
 from ..graph.residual import ResidualArrays
-from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ZERO
+from ..network import distances_to_sink
 from ..solving.options import NoOptions
 from ..solving.run import Control, GaveUp
 

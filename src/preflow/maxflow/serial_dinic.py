@@ -53,10 +53,10 @@ import numpy as np
 from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
-from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.work_limit import must_end
+from ..network import distances_to_sink
 from ..solving.monitor import Monitor
 from ..solving.options import CheckedOptions
 from ..solving.run import Control, GaveUp

@@ -38,7 +38,7 @@ the heights that are still exact; optionally it moves excess while it searches (
 that was lifted by several levels twice waits for the next global relabel (``hold``). Both speed up grids.
 
 The discharge is written out here and, for paths, in serial_highest_label.py. The two share their steps
-(levels.py, kernels/relabel.py) but differ in the order of vertices, in what a push moves, and in when a
+(levels.py, preflow.network) but differ in the order of vertices, in what a push moves, and in when a
 vertex is counted and logged; as one function with switches, each would pay for the other's tests in its
 inner loop.
 """
@@ -55,11 +55,10 @@ from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.activity import Activity, make_activity, note, records, taken
 from ..kernels.atomics import relaxed_load
-from ..kernels.bfs import distances_to_sink
 from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
-from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
+from ..network import distances_to_sink, lowest_neighbour
 from ..solving.monitor import Monitor
 from ..solving.options import CheckedOptions, PositiveNumber
 from ..solving.run import Control
@@ -73,7 +72,7 @@ from .levels import (
     make_levels,
     open_level,
 )
-from .relabel_rule import RelabelRule, relabel_limits
+from .relabel_rule import RELABEL_WORK, RelabelRule, relabel_limits, relabel_log_size
 
 #: With ``hold`` a vertex waits for the next global relabel after this many relabels by more than one level:
 #: its excess likely runs in circles until heights are exact again.

@@ -45,7 +45,7 @@ to be relabelled. With ``path_length`` 1 this is the classical discharge.
 
 Departures, each measured in docs/notebook: terminals are not vertices; the levels of the gap
 heuristic are a log instead of linked lists (levels.py); a global relabel resumes above the heights that are
-still exact and, with ``drain``, moves excess while it searches (kernels/bfs.py). The papers do not print
+still exact and, with ``drain``, moves excess while it searches (preflow.network). The papers do not print
 the parameters of the HI_PR variants. Which of them starts with a global relabel, with height 1 or with one
 sweep of pushes is our reading of their names.
 """
@@ -60,12 +60,11 @@ import numpy as np
 from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
-from ..kernels.bfs import distances_to_sink
 from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
-from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
 from ..kernels.work_limit import must_end, operations_left, operations_of
+from ..network import distances_to_sink, lowest_neighbour
 from ..solving.monitor import Monitor
 from ..solving.options import CheckedOptions, PositiveInteger, PositiveNumber
 from ..solving.run import Control
@@ -80,7 +79,7 @@ from .levels import (
     open_level,
     push_active,
 )
-from .relabel_rule import RelabelRule, relabel_limits
+from .relabel_rule import RELABEL_WORK, RelabelRule, relabel_limits, relabel_log_size
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from ..arrays import Array
 from ..forests.incremental_search import Forests, make_forests, plant, search, with_more_levels
 from ..forests.paths import serve_at_vertices
 from ..graph.residual import ResidualArrays
-from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ZERO
 from ..kernels.kernel import kernel
+from ..network import distances_to_sink
 from ..solving.monitor import Monitor
 from ..solving.options import NoOptions
 from ..solving.run import Control

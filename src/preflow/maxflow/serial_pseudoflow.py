@@ -61,11 +61,11 @@ import numpy as np
 from ..arrays import Array, DType, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import prefetch, relaxed_load
-from ..kernels.bfs import distances_to_sink
 from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.work_limit import must_end
+from ..network import distances_to_sink
 from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, CheckedOptions, PositiveNumber, limit
 from ..solving.run import Control, GaveUp

@@ -1,13 +1,11 @@
 """The arcs of a residual network: how a kernel reads and changes it, however it is stored.
 
-A kernel that calls these functions is written once and runs on every kind of network. Numba chooses the
-implementation by the class of the network when it compiles the kernel, so a call costs what the code in its
-place would. In plain Python, as the explorers of the tests run kernels, the functions choose at each call.
-
-=================  ==========================================================================
-:mod:`.listed`     the arrays of :class:`preflow.graph.residual.ResidualArrays`
-:mod:`.grid`       :class:`preflow.gridcut.pixel_major.GridState`, which stores no arcs
-=================  ==========================================================================
+A kernel that calls these functions is written once and runs on every kind of network. Here they are written
+for arcs that are listed in arrays, those of a vertex side by side (:class:`ResidualArrays
+<preflow.graph.residual.ResidualArrays>`). :mod:`.grid` has the functions of the same names for grids, which
+store no arcs. Numba chooses by the class of the network when it compiles a kernel, so a call costs what the
+code in its place would. In plain Python, as the explorers of the tests run kernels, the functions choose at
+each call.
 
 The *name* of an arc tells it from the others of its tail. It is the number of the arc where arcs are listed,
 and the direction on a grid. So an access names the tail, too, and a grid needs no division. ``no_arc(net)``
@@ -19,118 +17,153 @@ The *terminal amount* of a vertex is its excess (`source`), or its residual capa
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
-from types import ModuleType
+from functools import cache, wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from ..arrays import DType, Int64, ResidualNetwork
+from ..kernels.atomics import prefetch
+from ..kernels.constants import ONE
+from ..kernels.kernel import kernel
 from ..kernels.overloads import numba_overloads
-from . import grid, listed
 
 numba_overloads(__name__)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-#: The functions below by their names.
-ACCESSES: dict[str, Callable[..., Any]] = {}
+#: The functions below, for listed arcs, by their names.
+LISTED: dict[str, Callable[..., Any]] = {}
 
 
-def implementation(kind: Any) -> ModuleType:
-    """Return the module with the functions for a class of networks."""
-    return grid if "step" in kind._fields else listed
+@cache
+def implementation(name: str, kind: type[tuple[Any, ...]]) -> Callable[..., Any]:
+    """Return the function of a name for a class of networks."""
+    from . import grid  # compiled kernels do without
+
+    return cast(Callable[..., Any], getattr(grid, name) if hasattr(kind, "step") else LISTED[name])
 
 
 def by_class(function: Function) -> Function:
     """Make a function call the one of its name that is for the class of its network."""
+    name = function.__name__
+    LISTED[name] = function
 
     @wraps(function)
     def chosen(net: ResidualNetwork, *others: Any) -> Any:
-        return getattr(implementation(type(net)), function.__name__)(net, *others)
+        kind: Any = type(net)
+        return implementation(name, kind)(net, *others)
 
-    ACCESSES[function.__name__] = chosen
     return cast(Function, chosen)
 
 
 @by_class
 def num_vertices(net: ResidualNetwork) -> np.uint64:
     """Return the number of vertices, on a grid with the unused ones."""
-    raise NotImplementedError
+    return np.uint64(len(net.excess))
 
 
 @by_class
 def first(net: ResidualNetwork, v: np.uint64) -> np.uint64:
     """Return the name of the first arc of a vertex."""
-    raise NotImplementedError
+    return np.uint64(net.first_out[v])
 
 
 @by_class
 def end(net: ResidualNetwork, v: np.uint64) -> np.uint64:
     """Return the number after the name of the last arc of a vertex."""
-    raise NotImplementedError
+    return np.uint64(net.first_out[v + ONE])
 
 
 @by_class
 def no_arc(net: ResidualNetwork) -> np.uint64:
     """Return a number above the names of all arcs."""
-    raise NotImplementedError
+    return np.uint64(len(net.head))
 
 
 @by_class
 def head(net: ResidualNetwork, v: np.uint64, a: np.uint64) -> np.uint64:
     """Return the head of arc `a` of vertex `v`."""
-    raise NotImplementedError
+    return np.uint64(net.head[a])
 
 
 @by_class
 def opposite(net: ResidualNetwork, a: np.uint64) -> np.uint64:
     """Return the name, at its tail, of the opposite of an arc."""
-    raise NotImplementedError
+    return np.uint64(net.reverse[a])
 
 
 @by_class
 def place(net: ResidualNetwork, v: np.uint64, a: np.uint64) -> np.uint64:
     """Return where ``net.residual`` has the residual capacity of arc `a` of vertex `v`."""
-    raise NotImplementedError
+    return a
 
 
 @by_class
 def capacity(net: ResidualNetwork, v: np.uint64, w: np.uint64, a: np.uint64, back: bool) -> Int64:
     """Return the residual capacity of arc `a` from `v` to `w`, or of its opposite (`back`)."""
-    raise NotImplementedError
+    return np.int64(net.residual[np.uint64(net.reverse[a]) if back else a])
 
 
 @by_class
 def terminal(net: ResidualNetwork, v: np.uint64, source: bool) -> Int64:
     """Return the terminal amount of a vertex; on a grid minus the other one where it has that."""
-    raise NotImplementedError
+    return np.int64(net.excess[v] if source else net.sink_residual[v])
 
 
 @by_class
 def take(net: ResidualNetwork, v: np.uint64, source: bool, amount: Int64) -> Int64:
     """Lower the terminal amount of a vertex; return what is left."""
-    raise NotImplementedError
+    if source:
+        net.excess[v] -= amount
+        return np.int64(net.excess[v])
+    net.sink_residual[v] -= amount
+    return np.int64(net.sink_residual[v])
 
 
 @by_class
 def fetch_first(net: ResidualNetwork, v: np.uint64) -> None:
     """Ask for the cache line that says which arcs a vertex has."""
-    raise NotImplementedError
+    prefetch(net.first_out, v)
+
+
+@by_class
+def fetch_ends(net: ResidualNetwork, v: np.uint64) -> None:
+    """Ask for the cache lines that say where the first arcs of a vertex lead."""
+    a = np.uint64(net.first_out[v])
+    prefetch(net.head, a)
+    prefetch(net.reverse, a)
 
 
 @by_class
 def fetch_arcs(net: ResidualNetwork, v: np.uint64) -> None:
     """Ask for the cache lines of the first arcs of a vertex."""
-    raise NotImplementedError
+    a = np.uint64(net.first_out[v])
+    prefetch(net.head, a)
+    prefetch(net.reverse, a)
+    prefetch(net.residual, a)
 
 
 @by_class
 def is_scattered(net: ResidualNetwork) -> bool:
     """Return whether neighbours may have any numbers, so that labels of theirs should be fetched ahead."""
-    raise NotImplementedError
+    return True
 
 
 @by_class
 def forest_dtypes(net: ResidualNetwork) -> tuple[DType, DType, DType]:
     """Return the dtypes of levels, of names of arcs and of vertices that a search stores."""
-    raise NotImplementedError
+    index = net.head.dtype
+    return np.dtype(np.int32 if index.itemsize == 4 else np.int64), index, index
+
+
+@kernel
+def arcs_of(net: ResidualNetwork, v: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Return the name of the first arc of a vertex, and the number after that of the last."""
+    return first(net, v), end(net, v)
+
+
+@kernel
+def push_along(net: ResidualNetwork, v: np.uint64, w: np.uint64, a: np.uint64, amount: Int64) -> None:
+    """Push along arc `a` from `v` to `w`: change its residual capacity and that of its opposite."""
+    net.residual[place(net, v, a)] -= amount
+    net.residual[place(net, w, opposite(net, a))] += amount

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
 
 from numba.extending import overload
 
 from ..arrays import Untyped
-from .arcs import ACCESSES, implementation
+from . import arcs
 
 
-def _choose(name: str, access: Callable[..., Untyped]) -> None:
+def _choose(name: str, access: Untyped) -> None:
     @wraps(access)
     def chosen(net: Untyped, *others: Untyped) -> Untyped:
-        return getattr(implementation(net.instance_class), name)
+        return arcs.implementation(name, net.instance_class)
 
     overload(access)(chosen)
 
 
-for _name, _access in ACCESSES.items():
-    _choose(_name, _access)
+for _name in arcs.LISTED:
+    _choose(_name, getattr(arcs, _name))

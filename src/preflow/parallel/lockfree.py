@@ -69,7 +69,8 @@ from ..kernels.atomics import PADDING, compare_exchange, fetch_add, load, relaxe
 from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
-from ..kernels.relabel import lowest_neighbour_now
+from ..network import lowest_neighbour_now
+from ..network.arcs import arcs_of, head, opposite, place
 from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, limit
 from ..solving.run import COUNTER_ROW, Control
@@ -151,7 +152,7 @@ def discharge(
     """
     height = state.height
     n = np.uint64(len(height))
-    last = np.uint64(net.first_out[v + ONE])
+    first, last = arcs_of(net, v)
     pushes, relabels, scans = ZERO, ZERO, ZERO
     while not over(state, monitor):
         h = np.uint64(relaxed_load(height, v))
@@ -170,21 +171,22 @@ def discharge(
         if left > 0:
             # Find the lowest neighbour; lift the vertex above it unless it is higher already.
             low, a = lowest_neighbour_now(net, height, v, n)
-            scans += last - np.uint64(net.first_out[v])
+            scans += last - first
             delay(state.delays, thread)
             if h <= low and compare_exchange(height, v, h, low + ONE):  # mutant: one-level-too-high
                 relabels += ONE
                 h = low + ONE
             # Push to all neighbours on the lowest level.
             while low < h and left > 0 and a < last:
-                capacity = np.int64(relaxed_load(net.residual, a))
+                used = place(net, v, a)
+                capacity = np.int64(relaxed_load(net.residual, used))
                 if capacity > 0:
-                    w = np.uint64(net.head[a])
+                    w = head(net, v, a)
                     if np.uint64(relaxed_load(height, w)) <= low:
                         amount = min(left, capacity)
                         delay(state.delays, thread)
-                        fetch_add(net.residual, a, -amount)
-                        fetch_add(net.residual, net.reverse[a], amount)
+                        fetch_add(net.residual, used, -amount)
+                        fetch_add(net.residual, place(net, w, opposite(net, a)), amount)
                         # mutant: lists-a-vertex-that-has-excess-already
                         if fetch_add(net.excess, w, amount) == 0:
                             activate(state, thread, w)
@@ -235,11 +237,11 @@ def search_concurrently(
         batch_end = min(level_end, begin + SEARCH_BATCH)
         while begin < batch_end:
             delay(state.delays, thread)
-            a = np.uint64(net.first_out[order[begin]])
-            last = np.uint64(net.first_out[order[begin] + ONE])
+            v = np.uint64(order[begin])
+            a, last = arcs_of(net, v)
             while a < last:
-                w = np.uint64(net.head[a])
-                if seen[w] == 0 and relaxed_load(net.residual, net.reverse[a]) > 0:
+                w = head(net, v, a)
+                if seen[w] == 0 and relaxed_load(net.residual, place(net, w, opposite(net, a))) > 0:
                     seen[w] = 1
                     if lift(state.height, w, level + ONE) > n:
                         relaxed_store(state.signals, OVER, ONE)

@@ -1,6 +1,6 @@
 """The breadth-first search of a global relabel, backwards from the sink, by several threads together.
 
-The serial search is :func:`preflow.kernels.bfs.distances_to_sink`. It stays a separate kernel: it needs
+The serial search is :func:`preflow.network.distances_to_sink`. It stays a separate kernel: it needs
 neither owners nor messages, and it fills one list of vertices, which the gap heuristic of the serial methods
 reads.
 
@@ -66,6 +66,7 @@ from ..arrays import Index, Indices, Number, ResidualNetwork
 from ..kernels.atomics import PADDING, fetch_add, prefetch, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
+from ..network.arcs import arcs_of, fetch_ends, fetch_first, head, opposite, place, push_along
 from .barrier import make_barrier, wait
 from .totals import add_up, make_totals
 
@@ -295,14 +296,14 @@ def reach(
     excess = net.excess[w]
     wanted = excess > 0 and np.uint64(height[w]) > np.uint64(len(net.excess)) + ONE
     if drain and excess > 0:
-        amount = min(excess, np.int64(net.residual[b]))
+        v, used = head(net, w, b), place(net, w, b)
+        amount = min(excess, np.int64(net.residual[used]))
         excess -= amount
         net.excess[w] = excess
-        fetch_add(net.excess, net.head[b], amount)  # mutant: adds-plainly-what-others-vertices-get
-        net.residual[b] -= amount
-        net.residual[net.reverse[b]] += amount
+        fetch_add(net.excess, v, amount)  # mutant: adds-plainly-what-others-vertices-get
+        push_along(net, w, v, b, amount)
         pushes = ONE
-        if net.residual[b] == 0:  # mutant: a-saturated-arc-counts
+        if net.residual[used] == 0:  # mutant: a-saturated-arc-counts
             if wanted and excess == 0:
                 search.found[slot(owner)] += ONE
             return pushes
@@ -340,14 +341,15 @@ def search_back(
 
     The neighbour must be in the level just below. This is the bottom-up step.
     """
-    n = np.uint64(len(net.excess))
+    n, level = np.uint64(len(net.excess)), next_height - ONE
     pushes = ZERO
     v = first_own(search, thread)
     while v < n:
-        a = np.uint64(net.first_out[v]) if np.uint64(height[v]) > n else np.uint64(len(net.residual))
-        last = np.uint64(net.first_out[v + ONE])
+        a, last = arcs_of(net, v)
+        if np.uint64(height[v]) <= n:
+            a = last
         while a < last:
-            if net.residual[a] > 0 and np.uint64(relaxed_load(height, net.head[a])) + ONE == next_height:
+            if net.residual[place(net, v, a)] > 0 and relaxed_load(height, head(net, v, a)) == level:
                 pushes += reach(search, thread, net, height, v, a, next_height, drain)
                 if np.uint64(height[v]) <= n:
                     break
@@ -375,18 +377,17 @@ def look_ahead(
     """
     order = search.order
     if k < last:
-        prefetch(net.first_out, order[k])
+        fetch_first(net, np.uint64(order[k]))
     if begin + MIDDLE <= k < last + MIDDLE:
-        a = np.uint64(net.first_out[order[k - MIDDLE]])
-        prefetch(net.head, a)
-        prefetch(net.reverse, a)
+        fetch_ends(net, np.uint64(order[k - MIDDLE]))
     if begin + NEAR <= k < last + NEAR:
         v = np.uint64(order[k - NEAR])
-        a = np.uint64(net.first_out[v])
-        end = min(np.uint64(net.first_out[v + ONE]), a + SOME_ARCS)
+        a, end = arcs_of(net, v)
+        end = min(end, a + SOME_ARCS)
         while a < end:
-            prefetch(height, net.head[a])
-            prefetch(net.residual, net.reverse[a])
+            w = head(net, v, a)
+            prefetch(height, w)
+            prefetch(net.residual, place(net, w, opposite(net, a)))
             a += ONE
 
 
@@ -419,14 +420,13 @@ def search_part(
     while k < end:
         look_ahead(search, net, height, begin_ahead, last_ahead, first + k + FAR)
         v = np.uint64(search.order[first + k])
-        begin = np.uint64(net.first_out[v])
-        last = np.uint64(net.first_out[v + ONE])
+        begin, last = arcs_of(net, v)
         a = begin + done
         while a < last:
-            w = np.uint64(net.head[a])
+            w = head(net, v, a)
             if np.uint64(relaxed_load(height, w)) > n:
-                b = np.uint64(net.reverse[a])
-                if net.residual[b] > 0:
+                b = opposite(net, a)
+                if net.residual[place(net, w, b)] > 0:
                     owner = owner_of(search, w)
                     if this_round.alone or owner == thread:
                         pushes += reach(search, owner, net, height, w, b, next_height, drain)
@@ -435,9 +435,9 @@ def search_part(
                         count = search.num_messages[box]
                         if count == box_size:
                             return k, a - begin, pushes  # mutant: the-arc-that-did-not-fit-is-skipped
-                        place = first_message(search, half, thread, owner) + count * TWO
-                        search.messages[place] = w
-                        search.messages[place + ONE] = b
+                        entry = first_message(search, half, thread, owner) + count * TWO
+                        search.messages[entry] = w
+                        search.messages[entry + ONE] = b
                         search.num_messages[box] = count + ONE
             a += ONE
         done = ZERO
@@ -461,14 +461,14 @@ def receive_messages(
     pushes = ZERO
     for step in range(num_threads):
         writer = (thread + np.uint64(step)) % num_threads
-        place = first_message(search, half, writer, thread)
-        last = place + search.num_messages[message_count_at(search, half, writer, thread)] * TWO
-        while place < last:
-            w = np.uint64(search.messages[place])
+        entry = first_message(search, half, writer, thread)
+        last = entry + search.num_messages[message_count_at(search, half, writer, thread)] * TWO
+        while entry < last:
+            w = np.uint64(search.messages[entry])
             if np.uint64(height[w]) > n:  # mutant: messages-is-labelled-twice
-                b = np.uint64(search.messages[place + ONE])
+                b = np.uint64(search.messages[entry + ONE])
                 pushes += reach(search, thread, net, height, w, b, level, drain)
-            place += TWO
+            entry += TWO
     return pushes
 
 
@@ -649,7 +649,7 @@ def search_again(
 
     All threads call this at the same time, and nothing else pushes meanwhile. It ends with a barrier. With
     `drain`, a vertex with excess first pushes it along the arc over which the search finds the vertex. If
-    this saturates the arc, the arc does not count, as in :func:`preflow.kernels.bfs.distances_to_sink`.
+    this saturates the arc, the arc does not count, as in :func:`preflow.network.distances_to_sink`.
 
     All heights below `exact_below` are those of the last search and still exact; the search resumes from
     there. 0 or 1 searches from the sink. If `trusted` is not 0, old heights up to it are lower bounds of

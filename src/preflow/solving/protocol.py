@@ -80,7 +80,7 @@ class FlowSolver(Protocol[Net, Heights]):
         ``net.residual``, ``net.excess`` and ``net.sink_residual`` describe a preflow, and the heights are
         exact distances to the sink in the residual network, above n where the sink cannot be reached. The
         solve is finished if no vertex with a height of at most n has excess.
-        :func:`preflow.kernels.bfs.distances_to_sink` computes such heights.
+        :func:`preflow.network.distances_to_sink` computes such heights.
 
         A solver that is stopped before it starts only computes the heights. The second stage, which returns
         excess to the source, and the search for the source's side of the cut call the solver in this way.

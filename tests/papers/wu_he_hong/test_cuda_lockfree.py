@@ -15,8 +15,8 @@ from preflow.errors import InvalidInputError, SolverError
 from preflow.generators import FAMILIES
 from preflow.graph.device.residual import to_device
 from preflow.graph.residual import ResidualArrays, ResidualNetwork, build_residual
-from preflow.kernels.bfs import distances_to_sink
 from preflow.maxflow.problem import METHODS
+from preflow.network import distances_to_sink
 from preflow.papers.wu_he_hong import cuda_lockfree
 from preflow.papers.wu_he_hong.cuda_hybrid import cancel_steep_arcs
 from preflow.papers.wu_he_hong.cuda_lockfree import (

@@ -44,9 +44,9 @@ from numpy.typing import NDArray
 
 from ...arrays import Array, Indices
 from ...graph.residual import ResidualArrays
-from ...kernels.bfs import distances_to_sink
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
+from ...network import distances_to_sink
 from ...solving.run import Control
 from ..serial_pseudoflow import PseudoflowOptions, make_records, merge_trees
 

@@ -59,8 +59,8 @@ from ...kernels.atomics import exchange, fetch_add, relaxed_load, relaxed_store
 from ...kernels.clock import now
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
-from ...kernels.relabel import RELABEL_WORK, lowest_neighbour
-from ...maxflow.relabel_rule import relabel_limits
+from ...maxflow.relabel_rule import RELABEL_WORK, relabel_limits
+from ...network import lowest_neighbour
 from ...parallel.barrier import wait
 from ...parallel.delays import delay
 from ...parallel.search import ParallelSearch, make_search, search_together

@@ -27,10 +27,9 @@ import numpy as np
 from ...arrays import Array, Indices
 from ...graph.residual import ResidualArrays
 from ...kernels.atomics import relaxed_load
-from ...kernels.bfs import distances_to_sink
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
-from ...kernels.relabel import lowest_neighbour
+from ...network import distances_to_sink, lowest_neighbour
 from ...solving.monitor import Monitor
 from ...solving.options import NoOptions
 from ...solving.run import Control

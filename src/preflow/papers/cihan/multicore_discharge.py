@@ -81,8 +81,8 @@ from ...kernels.atomics import (
 from ...kernels.clock import now
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
-from ...kernels.relabel import lowest_neighbour_now
 from ...maxflow.relabel_rule import relabel_limits
+from ...network import lowest_neighbour_now
 from ...parallel import queues as in_queues
 from ...parallel.barrier import wait
 from ...parallel.delays import delay

@@ -27,8 +27,8 @@ import numpy as np
 
 from ...arrays import Array
 from ...graph.residual import ResidualArrays
-from ...kernels.bfs import distances_to_sink
 from ...kernels.constants import ZERO
+from ...network import distances_to_sink
 from ...solving.options import CheckedOptions, PositiveNumber
 from ...solving.run import Control
 from .buckets import make_buckets

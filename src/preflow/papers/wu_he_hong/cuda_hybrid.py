@@ -38,10 +38,10 @@ from ...cuda import runtime
 from ...cuda.launches import count_search, relabel_time
 from ...graph.device.residual import flow_to_device, from_device, to_device
 from ...graph.residual import ResidualArrays
-from ...kernels.bfs import distances_to_sink
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...maxflow.levels import active_excess
+from ...network import distances_to_sink
 from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ...stats import PUSHES

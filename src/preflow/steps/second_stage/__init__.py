@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 from ...arrays import AnyArray, Array, Index, Indices, Int64, Integers
 from ...graph.network import FlowNetwork
 from ...graph.residual import ResidualArrays, ResidualNetwork
-from ...kernels.bfs import reachable_from_source
 from ...kernels.constants import ONE, ZERO
 from ...kernels.csr_build import InputArcs, residual_arc
 from ...kernels.kernel import kernel
+from ...network import reachable_from_source
 from ...solving.exclusive import Exclusive
 from ...stats import Phase, untimed
 

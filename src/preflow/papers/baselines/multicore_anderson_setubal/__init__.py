@@ -74,8 +74,8 @@ from ....kernels.atomics import (
 from ....kernels.clock import now
 from ....kernels.constants import ONE, TWO, ZERO
 from ....kernels.kernel import kernel
-from ....kernels.relabel import lowest_neighbour_now
 from ....maxflow.relabel_rule import relabel_limits
+from ....network import lowest_neighbour_now
 from ....parallel.barrier import PATIENCE, back_off, wait
 from ....parallel.delays import delay
 from ....parallel.search import ParallelSearch, make_search, search_together, slot

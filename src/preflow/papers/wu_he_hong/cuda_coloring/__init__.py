@@ -61,9 +61,9 @@ from ....cuda.launches import count_search, relabel_time
 from ....cuda.structs import U32, U64, ConstI64, ConstU32
 from ....graph.device.residual import DeviceNetwork, from_device, to_device
 from ....graph.residual import ResidualArrays
-from ....kernels.bfs import distances_to_sink
 from ....kernels.constants import ZERO
 from ....maxflow.levels import active_excess
+from ....network import distances_to_sink
 from ....solving.options import CheckedOptions, PositiveInteger
 from ....solving.run import Control
 from ....stats import ARC_SCANS, PUSHES, RELABELS
