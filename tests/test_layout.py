@@ -366,6 +366,43 @@ def test_kernels_take_at_most_eight_arguments() -> None:
     assert longer == [], "put arguments that belong together into a NamedTuple"
 
 
+#: The annotations of residual networks in kernels, and the fields that say where their arcs lead.
+NETWORKS, ARC_FIELDS = (
+    {"ResidualArrays", "ResidualNetwork", "GridState"},
+    {"head", "reverse", "first_out", "step"},
+)
+NOT_MEASURED = "the machine code becomes another one, whose speed is not yet measured"
+#: Files with kernels that read these fields themselves, and why. The list may only become shorter.
+READ_ARCS = {
+    "maxflow/multicore_paths.py": NOT_MEASURED,
+    "maxflow/serial_fifo.py": NOT_MEASURED,
+    "maxflow/serial_highest_label.py": NOT_MEASURED,
+    "maxflow/serial_pseudoflow.py": NOT_MEASURED,
+    "papers/baselines/multicore_anderson_setubal/__init__.py": NOT_MEASURED,
+    "papers/baselines/multicore_synchronous.py": NOT_MEASURED,
+    "papers/cihan/multicore_discharge.py": NOT_MEASURED,
+    "maxflow/parametric.py": "it counts arcs of pieces of a network by signed numbers",
+    "maxflow/serial_dinic.py": NOT_MEASURED,
+    "maxflow/warm/__init__.py": "changes are of arcs, whose tails are not known",
+    "maxflow/warm/both_sides.py": "it splits the arrays of a network",
+    "maxflow/warm/search_trees.py": "changes are of arcs, whose tails are not known",
+}
+
+
+def reads_arcs(kernel: ast.FunctionDef) -> bool:
+    """Return whether a kernel of residual networks indexes the fields of their arcs."""
+    types = {ast.unparse(each.annotation) for each in kernel.args.args if each.annotation}
+    indexed = [node.value for node in ast.walk(kernel) if isinstance(node, ast.Subscript)]
+    names = {each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in indexed}
+    return bool(types & NETWORKS and names & ARC_FIELDS)
+
+
+def test_kernels_read_arcs_by_the_functions_of_network() -> None:
+    others = [path for path in MODULES if top_level(path) != "network"]
+    found = {str(path.relative_to(PACKAGE)) for path in others if any(map(reads_arcs, kernels(path)))}
+    assert found == READ_ARCS.keys(), "use preflow.network.arcs; remove from the list what has left"
+
+
 def test_any_is_rare() -> None:
     names = [
         node

@@ -20,6 +20,7 @@ from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import add
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..network.arcs import capacity, head, opposite, place, push_along
 from ..parallel.pieces import run_pieces
 from .solution import GridSolution
 
@@ -82,8 +83,7 @@ def add_capacities(
     `capacity` has a row for each direction, or if `symmetric` for each pair of opposite directions. The run
     has `count` pixels from `first` on.
     """
-    residual, step = state.residual, state.step
-    degree = np.uint64(len(state.step))
+    residual, degree = state.residual, np.uint64(len(state.step))
     axes = len(shape)
     width = np.uint64(shape[axes - 1])
     begin = ZERO
@@ -104,15 +104,16 @@ def add_capacities(
                 continue
             x = np.uint64(max(0, -reach))
             last = np.uint64(min(shape[axes - 1], shape[axes - 1] - reach))
-            arc = (pad + first + begin + x) * degree + d
+            p = pad + first + begin + x
+            arc = place(state, p, d)
             if symmetric:
-                opposite = (pad + first + begin + x + step[d]) * degree + d + ONE
+                back = place(state, head(state, p, d), opposite(state, d))
                 while x < last:
                     amount = capacity[row, begin + x]
                     residual[arc] = amount
-                    residual[opposite] = amount
+                    residual[back] = amount
                     arc += degree
-                    opposite += degree
+                    back += degree
                     x += ONE
             else:
                 while x < last:
@@ -130,8 +131,7 @@ def add_flow(
 
     Unless the thread is `alone`, other threads send flow from other pixels at the same time.
     """
-    residual, terminal = state.residual, state.terminal
-    degree = np.uint64(len(state.step))
+    terminal = state.terminal
     for pair in range(len(flow)):
         d = np.uint64(2 * pair)
         p = pad + first
@@ -139,12 +139,10 @@ def add_flow(
         while i < count:
             wanted = flow[pair, i]
             if wanted != 0:
-                q = p + state.step[d]
-                arc = p * degree + d
-                opposite = q * degree + d + ONE
-                amount = max(min(wanted, np.int64(residual[arc])), -np.int64(residual[opposite]))
-                residual[arc] -= amount
-                residual[opposite] += amount
+                q = head(state, p, d)
+                amount = min(wanted, capacity(state, p, q, d, False))
+                amount = max(amount, -capacity(state, p, q, d, True))
+                push_along(state, p, q, d, amount)
                 add(alone, terminal, p, -amount)
                 add(alone, terminal, q, amount)
             p += ONE
@@ -154,7 +152,7 @@ def add_flow(
 @kernel
 def sweep(state: GridState, first: np.uint64, last: np.uint64) -> np.uint64:
     """Push excess of a run of pixels to neighbours that have a deficit; return the number of pushes."""
-    residual, terminal, step = state.residual, state.terminal, state.step
+    residual, terminal = state.residual, state.terminal
     degree = np.uint64(len(state.step))
     pushes = ZERO
     p = first
@@ -163,13 +161,12 @@ def sweep(state: GridState, first: np.uint64, last: np.uint64) -> np.uint64:
         if excess > 0:
             for direction in range(degree):
                 d = np.uint64(direction)
-                q = p + step[d]
+                q = head(state, p, d)
                 if terminal[q] < 0:
-                    capacity = residual[p * degree + d]
-                    if capacity > 0:
-                        amount = min(min(capacity, -terminal[q]), excess)
-                        residual[p * degree + d] = capacity - amount
-                        residual[q * degree + (d ^ ONE)] += amount
+                    left = residual[place(state, p, d)]
+                    if left > 0:
+                        amount = min(min(left, -terminal[q]), excess)
+                        push_along(state, p, q, d, amount)
                         terminal[q] += amount
                         excess -= amount
                         pushes += ONE
@@ -330,8 +327,8 @@ def search_from_deficits(
                 v = found[size]
                 for direction in range(degree):
                     d = np.uint64(direction)
-                    q = v + state.step[d]
-                    if reaches[q] == 0 and state.residual[q * degree + (d ^ ONE)] > 0:
+                    q = head(state, v, d)
+                    if reaches[q] == 0 and capacity(state, v, q, d, True) > 0:
                         reaches[q] = 1
                         found[size] = q
                         size += ONE

@@ -41,6 +41,7 @@ from ..graph.residual import ResidualArrays, ResidualNetwork, build_residual
 from ..graph.solved_capacities import solved_capacities
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..network.arcs import arcs_of, head
 from ..solving.exclusive import Exclusive
 from ..solving.run import Deadline
 from ..stats import Phase, untimed
@@ -172,9 +173,9 @@ def take_over(net: ResidualArrays, steps: NDArray[np.uint64], left: Integers) ->
     for vertex in range(len(net.excess)):
         v = np.uint64(vertex)
         out = np.int64(0)
-        a, end = np.uint64(net.first_out[v]), np.uint64(net.first_out[v + ONE])
+        a, end = arcs_of(net, v)
         while a < end:
-            w = np.uint64(net.head[a])
+            w = head(net, v, a)
             step = w - v if w > v else v - w
             if steps[k] != step:
                 k = ZERO

@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from ...arrays import Indices, Int64, Integers, Number
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
+from ...network.arcs import head, opposite, place
 from ..pixel_major import GridState
 
 
@@ -210,21 +211,19 @@ def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: DType
 def close_face(state: GridState, blocks: Blocks, faces: Faces, face: np.uint64) -> np.uint64:
     """Close the arcs of a face and list them; return how many arcs and opposites were not saturated."""
     residual = state.residual
-    degree = np.uint64(len(state.step))
     d = faces.direction[face]
     k = faces.first[face]
     unsaturated = ZERO
     for row in range(rows_of(faces.box[face])):
         p, end = row_of(blocks, faces.box[face], row)
         while p < end:
-            arc = p * degree + d
-            opposite = (p + state.step[d]) * degree + d + ONE
+            arc, back = place(state, p, d), place(state, head(state, p, d), opposite(state, d))
             faces.tail[k] = p
             faces.kept[k, 0] = residual[arc]
-            faces.kept[k, 1] = residual[opposite]
-            unsaturated += np.uint64(residual[arc] > 0) + np.uint64(residual[opposite] > 0)
+            faces.kept[k, 1] = residual[back]
+            unsaturated += np.uint64(residual[arc] > 0) + np.uint64(residual[back] > 0)
             residual[arc] = 0
-            residual[opposite] = 0
+            residual[back] = 0
             k += ONE
             p += ONE
     return unsaturated
@@ -240,11 +239,10 @@ def arcs_of(faces: Faces, face: np.uint64) -> tuple[np.uint64, np.uint64]:
 def open_face(state: GridState, faces: Faces, face: np.uint64) -> None:
     """Restore the capacities of the arcs of a face."""
     residual = state.residual
-    degree = np.uint64(len(state.step))
     d = faces.direction[face]
     k, end = arcs_of(faces, face)
     while k < end:
         p = np.uint64(faces.tail[k])
-        residual[p * degree + d] = faces.kept[k, 0]
-        residual[(p + state.step[d]) * degree + d + ONE] = faces.kept[k, 1]
+        residual[place(state, p, d)] = faces.kept[k, 0]
+        residual[place(state, head(state, p, d), opposite(state, d))] = faces.kept[k, 1]
         k += ONE

@@ -24,6 +24,7 @@ from ...kernels.atomics import relaxed_load, relaxed_store
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...kernels.two_queues import enqueue
+from ...network.arcs import capacity, head, opposite
 from ...parallel.barrier import wait
 from ...parallel.thread_pool import share_of
 from ...solving.monitor import Monitor
@@ -47,11 +48,10 @@ def forest_of(forests: Forests, p: np.uint64) -> Int64:
 @kernel
 def can_grow(state: GridState, forests: Forests, p: np.uint64, d: np.uint64) -> tuple[bool, bool]:
     """Return whether the forest of a pixel can grow over an arc, and that of the arc's head the other way."""
-    residual = state.residual
-    degree = np.uint64(len(state.step))
-    q = p + state.step[d]
+    q = head(state, p, d)
     here, there = forests.label[p], forests.label[q]
-    ahead, back = residual[p * degree + d] > 0, residual[q * degree + (d ^ ONE)] > 0
+    ahead = bool(capacity(state, p, q, d, False) > 0)
+    back = bool(capacity(state, p, q, d, True) > 0)
     return (
         (ahead and here > 0 and there <= 0) or (back and here < 0 and there >= 0),
         (ahead and there < 0 and here >= 0) or (back and there > 0 and here <= 0),
@@ -65,11 +65,11 @@ def enqueue_border(state: GridState, forests: Forests, faces: Faces, face: np.ui
     k, end = arcs_of(faces, face)
     while k < end:
         p = np.uint64(faces.tail[k])
-        tail, head = can_grow(state, forests, p, d)
-        if tail:
+        here, there = can_grow(state, forests, p, d)
+        if here:
             enqueue(forests, p, forest_of(forests, p))
-        if head:
-            q = p + state.step[d]
+        if there:
+            q = head(state, p, d)
             enqueue(forests, q, forest_of(forests, q))
         k += ONE
 
@@ -81,11 +81,11 @@ def mark_border(state: GridState, forests: Forests, faces: Faces, face: np.uint6
     k, end = arcs_of(faces, face)
     while k < end:
         p = np.uint64(faces.tail[k])
-        tail, head = can_grow(state, forests, p, d)
-        if tail:
+        here, there = can_grow(state, forests, p, d)
+        if here:
             relaxed_store(forests.queued, p, CAN_GROW)  # mutant: marks-plainly-what-others-mark
-        if head:
-            relaxed_store(forests.queued, p + state.step[d], CAN_GROW)
+        if there:
+            relaxed_store(forests.queued, head(state, p, d), CAN_GROW)
         k += ONE
 
 
@@ -110,7 +110,7 @@ def cut_trees(state: GridState, forests: Forests, faces: Faces, face: np.uint64)
     while k < end:
         p = np.uint64(faces.tail[k])
         cut_off(forests, p, d, degree)
-        cut_off(forests, p + state.step[d], d ^ ONE, degree)
+        cut_off(forests, head(state, p, d), opposite(state, d), degree)
         k += ONE
 
 

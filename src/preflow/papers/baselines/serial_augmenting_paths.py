@@ -35,6 +35,7 @@ from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...network import distances_to_sink
+from ...network.arcs import arcs_of, head, opposite, push_along
 from ...solving.monitor import Monitor
 from ...solving.options import CheckedOptions
 from ...solving.run import Control
@@ -93,10 +94,10 @@ def find_path(
         begin += ONE
         if net.sink_residual[v] >= width:
             return v, end
-        a, last = np.uint64(net.first_out[v]), np.uint64(net.first_out[v + ONE])
+        a, last = arcs_of(net, v)
         monitor.counts[ARC_SCANS] += last - a
         while a < last:
-            w = np.uint64(net.head[a])
+            w = head(net, v, a)
             if np.uint64(search.found_by[w]) > no_arc and net.residual[a] >= width:
                 search.found_by[w] = a
                 search.queue[end] = w
@@ -114,7 +115,7 @@ def send_along(net: ResidualArrays, search: Search, last: np.uint64, monitor: Mo
     a = np.uint64(search.found_by[v])
     while a != no_arc:
         amount = min(amount, np.int64(net.residual[a]))
-        v = np.uint64(net.head[net.reverse[a]])
+        v = head(net, v, opposite(net, a))
         a = np.uint64(search.found_by[v])
     amount = min(amount, net.excess[v])
     net.excess[v] -= amount
@@ -124,10 +125,9 @@ def send_along(net: ResidualArrays, search: Search, last: np.uint64, monitor: Mo
     v = last
     a = np.uint64(search.found_by[v])
     while a != no_arc:
-        net.residual[a] -= amount
-        net.residual[net.reverse[a]] += amount
+        w, v = v, head(net, v, opposite(net, a))
+        push_along(net, v, w, a, amount)
         monitor.counts[PUSHES] += ONE
-        v = np.uint64(net.head[net.reverse[a]])
         a = np.uint64(search.found_by[v])
 
 

@@ -30,6 +30,7 @@ from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...network import distances_to_sink, lowest_neighbour
+from ...network.arcs import arcs_of, head, push_along
 from ...solving.monitor import Monitor
 from ...solving.options import NoOptions
 from ...solving.run import Control
@@ -57,12 +58,11 @@ def first_stage(net: ResidualArrays, height: Indices, stack: Indices, monitor: M
             net.sink_residual[v] -= amount
             counts[PUSHES] += ONE
         # Push over admissible arcs; `base` is where the vertices that v activates begin on the stack.
-        a = np.uint64(net.first_out[v])
-        last = np.uint64(net.first_out[v + ONE])
+        a, last = arcs_of(net, v)
         counts[ARC_SCANS] += last - a
         base = size
         while net.excess[v] > 0 and a < last:
-            w = np.uint64(net.head[a])
+            w = head(net, v, a)
             if net.residual[a] > 0 and h == np.uint64(height[w]) + ONE:
                 amount = min(net.excess[v], net.residual[a])
                 if net.excess[w] == 0:
@@ -70,8 +70,7 @@ def first_stage(net: ResidualArrays, height: Indices, stack: Indices, monitor: M
                     size += ONE
                 net.excess[v] -= amount
                 net.excess[w] += amount
-                net.residual[a] -= amount
-                net.residual[net.reverse[a]] += amount
+                push_along(net, v, w, a, amount)
                 counts[PUSHES] += ONE
             a += ONE
         if net.excess[v] == 0:

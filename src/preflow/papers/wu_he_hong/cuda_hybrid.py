@@ -42,6 +42,7 @@ from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...maxflow.levels import active_excess
 from ...network import distances_to_sink
+from ...network.arcs import arcs_of, head, push_along
 from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ...stats import PUSHES
@@ -74,16 +75,14 @@ def cancel_steep_arcs(net: ResidualArrays, height: Indices) -> np.uint64:
     pushes = ZERO
     for vertex in range(len(net.excess)):
         v = np.uint64(vertex)
-        a = np.uint64(net.first_out[v])
-        last = np.uint64(net.first_out[v + ONE])
+        a, last = arcs_of(net, v)
         while a < last and net.excess[v] > 0:
-            w = np.uint64(net.head[a])
+            w = head(net, v, a)
             if net.residual[a] > 0 and np.uint64(height[v]) > np.uint64(height[w]) + ONE:
                 amount = min(net.excess[v], net.residual[a])
                 net.excess[v] -= amount
                 net.excess[w] += amount
-                net.residual[a] -= amount
-                net.residual[net.reverse[a]] += amount
+                push_along(net, v, w, a, amount)
                 pushes += ONE
             a += ONE
     return pushes

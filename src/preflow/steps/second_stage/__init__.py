@@ -36,6 +36,7 @@ from ...kernels.constants import ONE, ZERO
 from ...kernels.csr_build import InputArcs, residual_arc
 from ...kernels.kernel import kernel
 from ...network import reachable_from_source
+from ...network.arcs import arcs_of, end, head, opposite, push_along
 from ...solving.exclusive import Exclusive
 from ...stats import Phase, untimed
 
@@ -105,7 +106,7 @@ def _cancel_cycle(
         k -= ONE
         arc = np.uint64(current[stack[k]])
         net.residual[arc] -= sign * amount
-        net.residual[net.reverse[arc]] += sign * amount
+        net.residual[opposite(net, arc)] += sign * amount
         if net.residual[arc] == initial[arc]:
             lowest = k
     return lowest
@@ -142,10 +143,10 @@ def order_along_flow(
         while size > ZERO:
             v = np.uint64(stack[size - ONE])
             a = np.uint64(current[v])
-            last = np.uint64(net.first_out[v + ONE])
+            last = end(net, v)
             while a < last:
                 if sign * (net.residual[a] - initial[a]) > 0:
-                    w = np.uint64(net.head[a])
+                    w = head(net, v, a)
                     if colour[w] != BLACK:
                         break
                 a += ONE
@@ -156,7 +157,7 @@ def order_along_flow(
                 order[free] = v
                 size -= ONE
                 continue
-            w = np.uint64(net.head[a])
+            w = head(net, v, a)
             if colour[w] == WHITE:
                 colour[w] = GREY
                 position[w] = size
@@ -195,15 +196,14 @@ def return_along_flow(
             amount = min(excess, capacity[v] - returned[v])
             returned[v] += amount
             excess -= amount
-        a = np.uint64(net.first_out[v])
-        last = np.uint64(net.first_out[v + ONE])
+        a, last = arcs_of(net, v)
         while excess > 0 and a < last:
             inflow = sign * (net.residual[a] - initial[a])
             if inflow > 0:
                 amount = min(excess, inflow)
-                net.residual[a] -= sign * amount
-                net.residual[net.reverse[a]] += sign * amount
-                net.excess[net.head[a]] += sign * amount
+                w = head(net, v, a)
+                push_along(net, v, w, a, sign * amount)
+                net.excess[w] += sign * amount
                 excess -= amount
             a += ONE
         net.excess[v] = sign * excess

@@ -13,6 +13,7 @@ from ...arrays import Array, Indices, Int64, Integers
 from ...graph.residual import ResidualArrays
 from ...kernels.constants import ONE
 from ...kernels.kernel import kernel
+from ...network.arcs import end, first, head, opposite
 from .link_cut import (
     LinkCutForest,
     add_to_root,
@@ -33,7 +34,7 @@ def _set_inflow(net: ResidualArrays, initial: Integers, arc: np.uint64, amount: 
     """Cancel all but `amount` of the flow into a vertex over one of its arcs."""
     cancelled = net.residual[arc] - initial[arc] - amount
     net.residual[arc] -= cancelled
-    net.residual[net.reverse[arc]] += cancelled
+    net.residual[opposite(net, arc)] += cancelled
 
 
 @kernel
@@ -51,12 +52,12 @@ def cancel_cycles(
         while state[start] != FINISHED:
             v = find_root(forest, np.uint64(start))
             a = np.uint64(current[v])
-            last = np.uint64(net.first_out[v + ONE])
-            while a < last and (net.residual[a] <= initial[a] or state[net.head[a]] == FINISHED):
+            last = end(net, v)
+            while a < last and (net.residual[a] <= initial[a] or state[head(net, v, a)] == FINISHED):
                 a += ONE
             current[v] = a
             if a < last:
-                w = np.uint64(net.head[a])
+                w = head(net, v, a)
                 inflow = np.int64(net.residual[a] - initial[a])
                 if find_root(forest, w) != v:
                     link(forest, v, w, inflow)
@@ -71,10 +72,10 @@ def cancel_cycles(
                     state[u] = ROOT
                     u = cut_below(forest, w, 0)
                 continue
-            b = np.uint64(net.first_out[v])
+            b = first(net, v)
             while b < last:
-                u = np.uint64(net.head[b])
-                if state[u] == LINKED and current[u] == net.reverse[b]:
+                u = head(net, v, b)
+                if state[u] == LINKED and current[u] == opposite(net, b):
                     _set_inflow(net, initial, np.uint64(current[u]), cut(forest, u))
                     state[u] = ROOT
                     current[u] += 1

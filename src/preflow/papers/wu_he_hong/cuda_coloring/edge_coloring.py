@@ -18,6 +18,7 @@ from ....errors import UnsuitableMethodError
 from ....graph.residual import ResidualArrays
 from ....kernels.constants import ONE, ZERO
 from ....kernels.kernel import kernel
+from ....network.arcs import arcs_of, head, opposite
 
 #: Greatest degree for which the method makes sense: each colour is a barrier, about 2 microseconds, in
 #: every cycle.
@@ -70,10 +71,9 @@ def color_pairs(net: ResidualArrays, words: np.uint64, seen: NDArray[np.uint64],
     """
     for vertex in range(len(net.excess)):
         v = np.uint64(vertex)
-        a = np.uint64(net.first_out[v])
-        last = np.uint64(net.first_out[v + ONE])
+        a, last = arcs_of(net, v)
         while a < last:
-            w = np.uint64(net.head[a])
+            w = head(net, v, a)
             if v < w:
                 word = ZERO
                 both = seen[v * words] | seen[w * words]
@@ -85,7 +85,7 @@ def color_pairs(net: ResidualArrays, words: np.uint64, seen: NDArray[np.uint64],
                 seen[w * words + word] |= ONE << bit
                 lowest = word * WORD_BITS + bit
                 color[a] = lowest
-                color[net.reverse[a]] = lowest
+                color[opposite(net, a)] = lowest
             a += ONE
 
 
