@@ -132,7 +132,7 @@ class Request:
             check_no_options(self.options)
             chosen = plan()
             if chosen.threads is None:
-                chosen = chosen._replace(threads=self.threads)
+                chosen = Plan(chosen.attempts, chosen.because, self.threads)
             return find_method(self.methods, chosen.method), chosen
         record = find_method(self.methods, self.method, self.threads)
         check_method(record, self.device, self.threads)

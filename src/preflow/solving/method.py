@@ -9,6 +9,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal
 
@@ -154,10 +155,17 @@ class Method:
             An option is unknown or has an impossible value.
         """
         check_options(given)
+        return self._made(given) if given else self._defaults
+
+    @cached_property
+    def _defaults(self) -> Any:
+        return self._made({})
+
+    def _made(self, given: Mapping[str, Any]) -> Any:
         options_class = getattr(self._module(), self.options_class)
         known = [option.name for option in dataclasses.fields(options_class)]
         known += ["budget"] if self.then else []
-        for name in given or {}:
+        for name in given:
             if name in self.gone:
                 raise InvalidInputError(
                     f"method {self.name!r} has no option {name!r} any more: {self.gone[name]}"
@@ -166,7 +174,7 @@ class Method:
                 raise InvalidInputError(
                     f"method {self.name!r} has no option {name!r}; it has: {', '.join(known) or 'none'}"
                 )
-        values = {**self.preset, **(given or {})}
+        values = {**self.preset, **given}
         if self.then:
             check_budget(values.pop("budget", None))
         return options_class(**values)

@@ -103,6 +103,7 @@ class Control:
         rows = np.zeros((threads, COUNTER_ROW), dtype=np.uint64)
         rows[0] = self.thread_counts.sum(axis=0)
         rows[:, [WORK_LIMIT, RELABEL_OPERATIONS]] = self.counts[[WORK_LIMIT, RELABEL_OPERATIONS]]
+        object.__setattr__(self, "scanned_before", self.scanned)
         object.__setattr__(self, "threads", threads)
         object.__setattr__(self, "thread_counts", rows)
 
@@ -125,7 +126,6 @@ class Control:
     def allow(self, budget: float | None) -> None:
         """Give the attempt that begins its budget."""
         object.__setattr__(self, "budget", budget)
-        object.__setattr__(self, "scanned_before", self.scanned)
 
     @property
     def scanned(self) -> int:
