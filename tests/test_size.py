@@ -36,14 +36,14 @@ LINES = {
     "gridcut": 7511,  # what auto does is rows of rules with budgets; devices.cuh of cuda-tiled
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
-    "kernels": 2787,  # the heap of three problems
+    "kernels": 2821,  # the heap of three problems
     "maxflow": 10843,  # methods of batches import NoOptions; what a relabel counts
     "mincost": 5239,  # rules are rows
     "network": 428,  # the searches and relabels of residual networks, which were in kernels
     "papers": 6942,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 4513,  # shares that sum past int64 are refused
-    "solving": 2020,  # types of options say what they may be; each class of options no longer checks them
+    "solving": 2028,  # types of options say what they may be; each class of options no longer checks them
     "steps": 2269,  # arguments of kernels by name; imports of arcs
     "transportation": 4889,  # rules are rows
     "vision": 9264,  # parameters that are options of a command are described one by one
