@@ -78,7 +78,7 @@ def test_solver_agrees_with_oracle(method: str, start: str, problem: SmallGraph)
     result.verify()
     assert result.cardinality == result.value == result.vertex_cover.size == largest_matching(problem)
     assert result.stats.initial == start
-    assert result.stats.method == method
+    assert result.stats.attempts[0].method == method
     assert result.stats.initial_cardinality + result.stats.augmentations == result.cardinality
 
 

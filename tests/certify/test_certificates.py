@@ -272,7 +272,7 @@ def test_corrupt_flows_of_grids_are_refused() -> None:
     arrays = np.array([[9, 0, 0, 2]]), np.array([[0, 0, 0, 7]]), np.array([[[4, 3, 6, 0]], [[0, 0, 0, 0]]])
     network = preflow.GridNetwork.from_arrays(*arrays)
     result = preflow.grid_cut(network, method="serial-incremental-bfs")
-    sink_side, finished, residual, terminal, _ = result._solution
+    sink_side, finished, residual, terminal = result._solution
     residual, terminal = residual.astype(np.int64), terminal.astype(np.int64)
 
     def changed(values: Any, wrong: Any) -> Any:

@@ -44,7 +44,7 @@ def test_report(small: str) -> None:
     assert "serial-push-relabel from cheap" in text
     assert "horizontal 0 x 0, square 3 x 3, vertical 0 x 0" in text
     assert "the cardinality is proved" in text
-    text = succeed("match", small, "--nonzeros-only", "--method", "serial-hybrid", "--option", "scan_share=1")
+    text = succeed("match", small, "--nonzeros-only", "--method", "serial-hybrid", "--option", "budget=1")
     assert re.search(r"^matched +2 ", text, re.MULTILINE)
     assert "not asked for" in text
 

@@ -398,12 +398,18 @@ def lacking_at(network: CostNetwork, supply: Array, flow: Array) -> Array:
 
 @np.errstate(over="ignore", invalid="ignore")
 def busiest_vertex(supply: Array, tail: Array, head: Array, flow: Array) -> int:
-    """Return the vertex that most passes, without self loops: what supplies sum to counts there."""
-    passing = np.abs(supply.astype(np.float64))
-    moved = np.where(tail == head, 0.0, np.abs(flow.astype(np.float64)))
-    for end in (tail, head):
-        passing += np.bincount(end, moved, len(passing))
-    return int(passing.argmax())
+    """Return the vertex that most passes, without self loops: what supplies sum to counts there.
+
+    What passes is the smaller of what comes and what goes, since a flow to start from need not be conserved.
+    """
+    sent = supply.astype(np.float64)
+    moved = np.where(tail == head, 0.0, flow.astype(np.float64))
+    forth, back = np.maximum(moved, 0), np.maximum(-moved, 0)
+    comes, goes = (
+        np.maximum(own, 0) + np.bincount(first, forth, len(sent)) + np.bincount(second, back, len(sent))
+        for own, first, second in ((sent, head, tail), (-sent, tail, head))
+    )
+    return int(np.minimum(comes, goes).argmax())
 
 
 @np.errstate(over="ignore", invalid="ignore")
