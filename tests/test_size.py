@@ -37,10 +37,10 @@ LINES = {
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
     "kernels": 2821,  # the heap of three problems
-    "maxflow": 10843,  # methods of batches import NoOptions; what a relabel counts
+    "maxflow": 10844,  # methods of batches import NoOptions, solvers functions of arcs; what a relabel counts
     "mincost": 5239,  # rules are rows
     "network": 428,  # the searches and relabels of residual networks, which were in kernels
-    "papers": 6942,  # pieces of several solvers are beside them
+    "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 4513,  # shares that sum past int64 are refused
     "solving": 2028,  # types of options say what they may be; each class of options no longer checks them

@@ -319,7 +319,7 @@ MUTANTS: Mutants = {
     ),
     "trees: a vertex that cannot send all stays below its parent": (
         "trees",
-        edit(pseudoflow.send_up, "forest.vertex[v, UP] = no_arc", "pass"),
+        edit(pseudoflow.send_up, "forest.vertex[v, UP] = none", "pass"),
         "a vertex below a root has excess",
     ),
     "trees: a raised vertex is not counted": (
@@ -329,7 +329,7 @@ MUTANTS: Mutants = {
     ),
     "trees: a raised vertex keeps its current arc": (
         "trees",
-        edit(pseudoflow.next_child_of, "forest.vertex[v, CURRENT] = net.first_out[v]", "pass"),
+        edit(pseudoflow.next_child_of, "forest.vertex[v, CURRENT] = first(net, v)", "pass"),
         "labels are not valid",
     ),
     "ibfs: an orphan that moves away keeps its label": (

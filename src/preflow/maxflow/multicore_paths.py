@@ -98,6 +98,7 @@ from ..kernels.clock import now
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.work_limit import operations_left, operations_of
+from ..network.arcs import arcs_of, fetch_first, first, head, opposite
 from ..parallel.barrier import back_off, wait
 from ..parallel.delays import delay
 from ..parallel.idle import (
@@ -380,7 +381,7 @@ def push_along_path(
             net.sink_residual[v] = capacity - amount
         else:
             a = np.uint64(state.current[v])
-            b = np.uint64(net.reverse[a])
+            b = opposite(net, a)
             capacity = np.int64(relaxed_load(net.residual, a))
             amount = min(carried, capacity)
             delay(state.delays, thread)
@@ -404,7 +405,7 @@ def push_along_path(
         if to_sink:
             break
         if i == depth:
-            w = np.uint64(net.head[a])
+            w = head(net, v, a)
             delay(state.delays, thread)
             if fetch_add(net.excess, w, carried) == 0:  # mutant: who-pushes-last-holds-the-vertex-too
                 h = np.uint64(relaxed_load(state.height, w))
@@ -419,7 +420,7 @@ def push_along_path(
 def prefetch_vertex(net: ResidualArrays, state: State, v: np.uint64) -> None:
     """Prefetch what the discharge of a vertex reads first; `v` may be n."""
     if v < np.uint64(len(state.height)):
-        a = np.uint64(net.first_out[v])
+        a = first(net, v)
         prefetch(state.active_next, v)
         prefetch(net.excess, v)
         prefetch(state.current, v)
@@ -429,12 +430,11 @@ def prefetch_vertex(net: ResidualArrays, state: State, v: np.uint64) -> None:
 
 
 @kernel
-def prefetch_end(net: ResidualArrays, state: State, a: np.uint64) -> None:
+def prefetch_end(net: ResidualArrays, state: State, v: np.uint64, a: np.uint64) -> None:
     """Prefetch the data of the head of arc `a`, from which the path may continue."""
-    w = np.uint64(net.head[a])
-    b = np.uint64(net.reverse[a])
+    w, b = head(net, v, a), opposite(net, a)
     prefetch_to_write(net.excess, w)
-    prefetch(net.first_out, w)
+    fetch_first(net, w)
     prefetch(state.current, w)
     prefetch(net.head, b)
     prefetch(net.residual, b)
@@ -509,8 +509,7 @@ def run_phase(
         h = np.uint64(height[v])
         highest = h
         while True:
-            first = np.uint64(net.first_out[v])
-            last = np.uint64(net.first_out[v + ONE])
+            first, last = arcs_of(net, v)
             a = np.uint64(current[v])
             begin = a
             admissible = h == ONE and net.sink_residual[v] > 0
@@ -519,13 +518,13 @@ def run_phase(
             if not admissible:
                 while a < last:
                     if relaxed_load(net.residual, a) > 0:
-                        w = np.uint64(net.head[a])
+                        w = head(net, v, a)
                         height_w = np.uint64(relaxed_load(height, w))
                         if height_w < h:
                             admissible = True
                             current[v] = a
                             if depth + ONE < longest:
-                                prefetch_end(net, state, a)
+                                prefetch_end(net, state, v, a)
                                 extends = relaxed_load(net.excess, w) == 0 and compare_exchange(
                                     net.excess, w, 0, 1
                                 )
@@ -558,7 +557,7 @@ def run_phase(
             a = first
             while a < last:
                 if relaxed_load(net.residual, a) > 0:
-                    height_w = np.uint64(relaxed_load(height, net.head[a]))
+                    height_w = np.uint64(relaxed_load(height, head(net, v, a)))
                     if height_w < low:
                         low = height_w
                         arc = a
@@ -640,7 +639,7 @@ def start_phase(
         last = end_of_block(search, block, n)
         v = block
         while v < last:
-            state.current[v] = net.first_out[v]
+            state.current[v] = first(net, v)
             v += ONE
         v = block
         while v < last:

@@ -57,6 +57,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.work_limit import must_end
 from ..network import distances_to_sink
+from ..network.arcs import arcs_of, end, first, head, opposite
 from ..solving.monitor import Monitor
 from ..solving.options import CheckedOptions
 from ..solving.run import Control, GaveUp
@@ -150,11 +151,11 @@ def next_level_up(
     while begin < end and relaxed_load(monitor.stop, 0) == 0:
         v = np.uint64(state.from_sink[begin])
         begin += ONE
-        a, stop = np.uint64(net.first_out[v]), np.uint64(net.first_out[v + ONE])
+        a, stop = arcs_of(net, v)
         monitor.counts[ARC_SCANS] += stop - a
         while a < stop:
-            w = np.uint64(net.head[a])
-            if state.height[w] == ZERO and net.residual[net.reverse[a]] > 0:
+            w = head(net, v, a)
+            if state.height[w] == ZERO and net.residual[opposite(net, a)] > 0:
                 state.height[w] = np.uint64(state.height[v]) + ONE
                 state.from_sink[last] = w
                 last += ONE
@@ -173,10 +174,10 @@ def next_level_down(
     while begin < end and relaxed_load(monitor.stop, 0) == 0:
         v = np.uint64(state.from_source[begin])
         begin += ONE
-        a, stop = np.uint64(net.first_out[v]), np.uint64(net.first_out[v + ONE])
+        a, stop = arcs_of(net, v)
         monitor.counts[ARC_SCANS] += stop - a
         while a < stop:
-            w = np.uint64(net.head[a])
+            w = head(net, v, a)
             if state.distance[w] == ZERO and net.residual[a] > 0:
                 state.distance[w] = np.uint64(state.distance[v]) + ONE
                 state.from_source[last] = w
@@ -215,14 +216,14 @@ def find_levels(
         i = ZERO
         while i < sink_end:
             v = np.uint64(state.from_sink[i])
-            state.current[v] = net.first_out[v]
+            state.current[v] = first(net, v)
             i += ONE
         i = ZERO
         while i < source_begin:
             v = np.uint64(state.from_source[i])
             if state.height[v] == ZERO:
                 state.height[v] = ahead + behind + ONE - np.uint64(state.distance[v])
-                state.current[v] = net.first_out[v]
+                state.current[v] = first(net, v)
             i += ONE
     return source_end, sink_end, met
 
@@ -262,7 +263,7 @@ def send_along(
         i -= ONE
         a = np.uint64(state.path[i])
         net.residual[a] -= amount
-        net.residual[net.reverse[a]] += amount
+        net.residual[opposite(net, a)] += amount
         if net.residual[a] == 0:
             first = i
     net.excess[source] -= amount
@@ -294,10 +295,10 @@ def block(
                 break  # one phase may send many long paths
             continue
         # Go down over the next admissible arc.
-        a, last = np.uint64(state.current[v]), np.uint64(net.first_out[v + ONE])
+        a, last = np.uint64(state.current[v]), end(net, v)
         begin = a
         while h > ONE and a < last:
-            if np.uint64(state.height[net.head[a]]) + ONE == h and net.residual[a] > 0:
+            if np.uint64(state.height[head(net, v, a)]) + ONE == h and net.residual[a] > 0:
                 break
             a += ONE
         counts[ARC_SCANS] += a - begin
@@ -305,14 +306,14 @@ def block(
         if h > ONE and a < last:
             state.path[depth] = a
             depth += ONE
-            v = np.uint64(net.head[a])
+            v = head(net, v, a)
             continue
         # There is none: no path goes on from v.
         state.height[v] = ZERO
         if depth == ZERO:
             break
         depth -= ONE
-        v = np.uint64(net.head[net.reverse[state.path[depth]]])
+        v = head(net, v, opposite(net, np.uint64(state.path[depth])))
 
 
 @kernel

@@ -59,6 +59,7 @@ from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..network import distances_to_sink, lowest_neighbour
+from ..network.arcs import arcs_of, first, head, opposite
 from ..solving.monitor import Monitor
 from ..solving.options import CheckedOptions, PositiveNumber
 from ..solving.run import Control
@@ -142,7 +143,7 @@ def start_phase(net: ResidualArrays, state: State, reached: np.uint64) -> np.uin
     while k > ZERO:
         k -= ONE
         v = np.uint64(state.order[k])
-        state.current[v] = net.first_out[v]
+        state.current[v] = first(net, v)
         if net.excess[v] > 0:
             state.queue[size] = v
             size += ONE
@@ -223,7 +224,7 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
                 pushes += ONE
                 if amount == capacity:
                     exact_below = ONE
-            last = np.uint64(net.first_out[v + ONE])
+            _, last = arcs_of(net, v)
             a = np.uint64(current[v])
             while excess > 0:
                 # Push over admissible arcs. A saturated arc may lengthen the distance of v only if it was
@@ -233,11 +234,11 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
                 while a < last:
                     capacity = net.residual[a]
                     if capacity > 0:
-                        w = np.uint64(net.head[a])
+                        w = head(net, v, a)
                         if np.uint64(height[w]) + ONE == h:
                             amount = min(excess, capacity)
                             net.residual[a] = capacity - amount
-                            net.residual[net.reverse[a]] += amount
+                            net.residual[opposite(net, a)] += amount
                             if net.excess[w] == 0:
                                 queue[back] = w
                                 back = back + ONE if back + ONE < n else ZERO
@@ -266,7 +267,7 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
                         break
                 # Relabel.
                 low, a = lowest_neighbour(net, height, v, dead - ONE)
-                degree = last - np.uint64(net.first_out[v])
+                degree = last - first(net, v)
                 scans += degree
                 work += RELABEL_WORK + degree
                 relabels += ONE

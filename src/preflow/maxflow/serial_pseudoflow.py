@@ -66,6 +66,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.work_limit import must_end
 from ..network import distances_to_sink
+from ..network.arcs import arcs_of, first, head, no_arc, opposite
 from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, CheckedOptions, PositiveNumber, limit
 from ..solving.run import Control, GaveUp
@@ -209,18 +210,18 @@ def hang(forest: Forest, v: np.uint64, parent: np.uint64, arc: np.uint64) -> Non
 @kernel
 def merge(net: ResidualArrays, forest: Forest, v: np.uint64, arc: np.uint64) -> None:
     """Hang the tree of v by v onto the head of a residual arc: turn its path to the root around."""
-    no_arc = np.uint64(len(net.head))
-    parent = np.uint64(net.head[arc])
+    none = no_arc(net)
+    parent = head(net, v, arc)
     while True:
         old = np.uint64(forest.vertex[v, UP])
-        if old == no_arc:
+        if old == none:
             hang(forest, v, parent, arc)
             break
         above = np.uint64(forest.vertex[v, PARENT])
         take_from_parent(forest, v, above)
         hang(forest, v, parent, arc)
         parent = v
-        arc = np.uint64(net.reverse[old])
+        arc = opposite(net, old)
         v = above
 
 
@@ -232,16 +233,16 @@ def send_up(
 
     Vertices that cannot send all that they get become strong roots.
     """
-    no_arc = np.uint64(len(net.head))
+    none = no_arc(net)
     carried = net.excess[v]
     net.excess[v] = 0
     pushes = ZERO
     while carried > 0:
         arc = np.uint64(forest.vertex[v, UP])
-        if arc == no_arc:
+        if arc == none:
             break
         parent = np.uint64(forest.vertex[v, PARENT])
-        back = np.uint64(net.reverse[arc])
+        back = opposite(net, arc)
         if rules.backward:
             arc, back = back, arc
         capacity = np.int64(net.residual[arc])
@@ -251,7 +252,7 @@ def send_up(
         pushes += ONE
         if amount < carried:
             take_from_parent(forest, v, parent)
-            forest.vertex[v, UP] = no_arc
+            forest.vertex[v, UP] = none
             net.excess[v] = carried - amount
             add_root(forest, v, rules.first_out)
             carried = amount
@@ -296,7 +297,7 @@ def next_child_of(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Ind
     forest.population[label] -= ONE
     forest.label[v] = label + ONE
     forest.population[label + ONE] += ONE
-    forest.vertex[v, CURRENT] = net.first_out[v]
+    forest.vertex[v, CURRENT] = first(net, v)
     counts[RELABELS] += ONE
     return none
 
@@ -309,8 +310,8 @@ def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, backward: bool, 
     begin = arc
     while arc < end:
         if (
-            np.uint64(forest.label[net.head[arc]]) == below
-            and net.residual[np.uint64(net.reverse[arc]) if backward else arc] > 0
+            np.uint64(forest.label[head(net, v, arc)]) == below
+            and net.residual[opposite(net, arc) if backward else arc] > 0
         ):
             break
         arc += ONE
@@ -329,7 +330,7 @@ def find_merger(
     has every vertex of its label, unless the solve is stopped.
     """
     counts = monitor.counts
-    none, no_arc = np.uint64(len(forest.label)), np.uint64(len(net.head))
+    none = np.uint64(len(forest.label))
     v = root
     forest.vertex[v, NEXT] = forest.vertex[v, CHILD]
     while relaxed_load(monitor.stop, 0) == 0:
@@ -343,10 +344,10 @@ def find_merger(
                 v = child
                 forest.vertex[v, NEXT] = forest.vertex[v, CHILD]
                 break
-            if np.uint64(forest.vertex[v, UP]) == no_arc:
-                return none, no_arc
+            if np.uint64(forest.vertex[v, UP]) == no_arc(net):
+                return none, no_arc(net)
             v = np.uint64(forest.vertex[v, PARENT])
-    return none, no_arc
+    return none, no_arc(net)
 
 
 @kernel
@@ -379,10 +380,9 @@ def cut_trees(net: ResidualArrays, forest: Forest, monitor: Monitor) -> None:
     left = 0.0
     v = ZERO
     while v < n:
-        forest.vertex[v, UP] = len(net.head)
+        forest.vertex[v, UP] = no_arc(net)
         forest.vertex[v, CHILD] = n
-        forest.vertex[v, CURRENT] = net.first_out[v]
-        forest.vertex[v, END] = net.first_out[v + ONE]
+        forest.vertex[v, CURRENT], forest.vertex[v, END] = arcs_of(net, v)
         forest.population[forest.label[v]] += ONE
         if np.uint64(forest.label[v]) <= n:
             left += net.excess[v]

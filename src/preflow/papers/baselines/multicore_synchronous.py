@@ -61,6 +61,7 @@ from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...maxflow.relabel_rule import RELABEL_WORK, relabel_limits
 from ...network import lowest_neighbour
+from ...network.arcs import arcs_of, first, head, opposite, push_along
 from ...parallel.barrier import wait
 from ...parallel.delays import delay
 from ...parallel.search import ParallelSearch, make_search, search_together
@@ -150,16 +151,16 @@ def push_over(
     net: ResidualArrays,
     state: State,
     thread: np.uint64,
+    v: np.uint64,
     a: np.uint64,
     amount: np.int64,
     this_round: Round,
     waiting: np.uint64,
 ) -> np.uint64:
     """Push over an arc in a round, and list its head for the next one; see :func:`list_once`."""
-    w = np.uint64(net.head[a])
+    w = head(net, v, a)
     delay(state.delays, thread)
-    net.residual[a] -= amount
-    net.residual[net.reverse[a]] += amount
+    push_along(net, v, w, a, amount)
     # mutant: credits-plainly, credits-the-excess-of-this-round
     fetch_add(state.gained, w, amount)
     delay(state.delays, thread)
@@ -219,8 +220,7 @@ def discharge_frozen(
     h = frozen_height
     left = excess[v]
     delay(state.delays, thread)
-    first = np.uint64(net.first_out[v])
-    last = np.uint64(net.first_out[v + ONE])
+    first, last = arcs_of(net, v)
     work = ZERO
     pushes = ZERO
     relabels = ZERO
@@ -239,7 +239,7 @@ def discharge_frozen(
         # Push over admissible arcs and find the lowest neighbour; an active neighbour may block the vertex.
         a = first
         while a < last and left > 0:
-            w = np.uint64(net.head[a])
+            w = head(net, v, a)
             height_w = np.uint64(height[w])
             # mutant: none
             if not may_push(v, frozen_height, w, height_w) and height_w < dead and excess[w] > 0:
@@ -249,7 +249,7 @@ def discharge_frozen(
                 if capacity > 0:
                     if height_w + ONE == h:
                         amount = min(left, np.int64(capacity))
-                        waiting = push_over(net, state, thread, a, amount, this_round, waiting)
+                        waiting = push_over(net, state, thread, v, a, amount, this_round, waiting)
                         left -= amount
                         pushes += ONE
                     elif height_w < low:
@@ -289,8 +289,7 @@ def push_frozen(
     h = np.uint64(height[v])
     left = net.excess[v]
     delay(state.delays, thread)
-    first = np.uint64(net.first_out[v])
-    last = np.uint64(net.first_out[v + ONE])
+    first, last = arcs_of(net, v)
     pushes = ZERO
     if h == ONE and net.sink_residual[v] > 0:
         amount = min(left, net.sink_residual[v])
@@ -299,13 +298,13 @@ def push_frozen(
         pushes += ONE
     a = first
     while a < last and left > 0:
-        w = np.uint64(net.head[a])
+        w = head(net, v, a)
         # The capacity of another arc may change: its head may push to `v`.
         if np.uint64(height[w]) + ONE == h:  # mutant: reads-capacities-first
             capacity = residual[a]
             if capacity > 0:
                 amount = min(left, np.int64(capacity))
-                waiting = push_over(net, state, thread, a, amount, this_round, waiting)
+                waiting = push_over(net, state, thread, v, a, amount, this_round, waiting)
                 left -= amount
                 pushes += ONE
         a += ONE
@@ -332,7 +331,8 @@ def relabel_pushed(
             low = ZERO
             if net.sink_residual[v] == 0:
                 low, _ = lowest_neighbour(net, state.height, v, dead - ONE)
-                scans += np.uint64(net.first_out[v + ONE]) - np.uint64(net.first_out[v])
+                base, last = arcs_of(net, v)
+                scans += last - base
             state.next_height[v] = low + ONE
             relabels += ONE
     monitor.counts[RELABELS] += relabels
@@ -406,18 +406,17 @@ def discharge_alone(
             net.sink_residual[v] = capacity - amount
             excess -= amount
             pushes += ONE
-        last = np.uint64(net.first_out[v + ONE])
-        a = np.uint64(net.first_out[v])
+        a, last = arcs_of(net, v)
         while excess > 0:
             start = a
             while a < last:
                 capacity = np.int64(net.residual[a])
                 if capacity > 0:
-                    w = np.uint64(net.head[a])
+                    w = head(net, v, a)
                     if np.uint64(height[w]) + ONE == h:
                         amount = min(excess, capacity)
                         net.residual[a] = capacity - amount
-                        net.residual[net.reverse[a]] += amount
+                        net.residual[opposite(net, a)] += amount
                         if net.excess[w] == 0:
                             active[begin + back] = w
                             back = back + ONE if back + ONE < n else ZERO
@@ -432,7 +431,7 @@ def discharge_alone(
             if excess == 0:
                 break
             relabels += ONE
-            degree = last - np.uint64(net.first_out[v])
+            degree = last - first(net, v)
             work += RELABEL_WORK + degree
             scans += degree
             if net.sink_residual[v] > 0:
@@ -441,7 +440,7 @@ def discharge_alone(
                 net.sink_residual[v] -= amount
                 excess -= amount
                 pushes += ONE
-                a = np.uint64(net.first_out[v])
+                a = first(net, v)
                 continue
             low, a = lowest_neighbour(net, height, v, dead - ONE)
             h = low + ONE

@@ -83,6 +83,7 @@ from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...maxflow.relabel_rule import relabel_limits
 from ...network import lowest_neighbour_now
+from ...network.arcs import arcs_of, end, first, head, opposite
 from ...parallel import queues as in_queues
 from ...parallel.barrier import wait
 from ...parallel.delays import delay
@@ -308,7 +309,7 @@ def work_until_relabel(
         excess = load(net.excess, v)
         delay(state.delays, thread)
         pushed = np.int64(0)
-        last = np.uint64(net.first_out[v + ONE])
+        last = end(net, v)
         a = np.uint64(state.current[v])
         while True:
             # Push to the sink.
@@ -324,13 +325,13 @@ def work_until_relabel(
             while excess > 0 and a < last:
                 capacity = relaxed_load(net.residual, a)
                 if capacity > 0:
-                    w = np.uint64(net.head[a])
+                    w = head(net, v, a)
                     height_w = np.uint64(relaxed_load(height, w))
                     if height_w < h:
                         amount = min(excess, np.int64(capacity))
                         delay(state.delays, thread)
                         add(alone, net.residual, a, -amount)
-                        add(alone, net.residual, net.reverse[a], amount)
+                        add(alone, net.residual, opposite(net, a), amount)
                         delay(state.delays, thread)
                         # mutant: both-pushers-hold-the-vertex, no-pusher-holds-the-vertex
                         if add(alone, net.excess, w, amount) == 0:
@@ -356,7 +357,7 @@ def work_until_relabel(
             # Relabel, unless a lower neighbour has appeared.
             top = relaxed_load(signals, TOP)
             low, a = lowest_neighbour_now(net, height, v, top)
-            scans += last - np.uint64(net.first_out[v])
+            scans += last - first(net, v)
             if low < min(h, top):
                 continue
             delay(state.delays, thread)
@@ -406,7 +407,7 @@ def start_phase(
         k -= ONE
         v = np.uint64(state.search.order[k])
         h = np.uint64(state.height[v])
-        state.current[v] = net.first_out[v]
+        state.current[v] = first(net, v)
         if rules.gap:
             add(rules.alone, state.population, h, 1)
         if net.excess[v] > 0:
@@ -471,7 +472,7 @@ def search_by_levels(net: ResidualArrays, state: State, thread: np.uint64, rules
     v = begin
     while v < end:
         height[v] = dead
-        state.current[v] = net.first_out[v]
+        state.current[v] = first(net, v)
         v += ONE
     if not wait(barrier, num_threads):  # mutant: no-barrier-before-the-first-level
         return False
@@ -498,11 +499,10 @@ def search_by_levels(net: ResidualArrays, state: State, thread: np.uint64, rules
         item = jump_queues.pop(levels, thread)
         while item >= 0:
             v = np.uint64(item)
-            a = np.uint64(net.first_out[v])
-            last = np.uint64(net.first_out[v + ONE])
+            a, last = arcs_of(net, v)
             while a < last:
-                w = np.uint64(net.head[a])
-                is_new = net.residual[net.reverse[a]] > 0 and np.uint64(relaxed_load(height, w)) > level
+                w = head(net, v, a)
+                is_new = net.residual[opposite(net, a)] > 0 and np.uint64(relaxed_load(height, w)) > level
                 # The thread that labels a vertex first appends it.
                 # mutant: both-finders-append-the-vertex
                 if is_new and np.uint64(exchange(height, w, level)) > level:

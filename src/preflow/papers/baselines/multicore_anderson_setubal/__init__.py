@@ -76,6 +76,7 @@ from ....kernels.constants import ONE, TWO, ZERO
 from ....kernels.kernel import kernel
 from ....maxflow.relabel_rule import relabel_limits
 from ....network import lowest_neighbour_now
+from ....network.arcs import arcs_of, first, head, opposite
 from ....parallel.barrier import PATIENCE, back_off, wait
 from ....parallel.delays import delay
 from ....parallel.search import ParallelSearch, make_search, search_together, slot
@@ -242,8 +243,7 @@ def discharge_batch(
             excess -= amount
             net.excess[v] = excess
             pushes += ONE
-        first = np.uint64(net.first_out[v])
-        last = np.uint64(net.first_out[v + ONE])
+        first, last = arcs_of(net, v)
         a = np.uint64(state.current[v])
         refused = False
         while excess > 0:
@@ -252,14 +252,14 @@ def discharge_batch(
             while a < last:
                 capacity = net.residual[a]
                 if capacity > 0:
-                    w = np.uint64(net.head[a])
+                    w = head(net, v, a)
                     if np.uint64(relaxed_load(height, w)) + ONE == h and lock_below(
                         wave, height, w, h, entry, alone
                     ):
                         amount = min(excess, np.int64(capacity))
                         delay(state.delays, thread)
                         net.residual[a] = capacity - amount
-                        net.residual[net.reverse[a]] += amount
+                        net.residual[opposite(net, a)] += amount
                         before = net.excess[w]
                         net.excess[w] = before + amount
                         unlock(wave, w, entry, alone)
@@ -321,7 +321,7 @@ def visit(
         return np.int64(-1)
     if np.uint64(relaxed_load(state.height, v)) < level:
         relaxed_store(state.height, v, level)
-        state.current[v] = net.first_out[v]
+        state.current[v] = first(net, v)
     excess = np.int64(net.excess[v])
     store(state.wave, v, entry)
     return excess
@@ -395,13 +395,12 @@ def help_search(net: ResidualArrays, state: State, thread: np.uint64, rules: Rul
         else:
             delay(state.delays, thread)
             v = np.uint64(state.search.order[k - first - n])
-            a = np.uint64(net.first_out[v])
-            last = np.uint64(net.first_out[v + ONE])
+            a, last = arcs_of(net, v)
             while a < last:
-                w = np.uint64(net.head[a])
+                w = head(net, v, a)
                 if (
                     np.uint32(relaxed_load(state.wave, w)) & ~LOCKED == old
-                    and net.residual[net.reverse[a]] > 0
+                    and net.residual[opposite(net, a)] > 0
                 ):
                     find(net, state, thread, w, level, wave, rules, monitor)
                 a += ONE
@@ -497,7 +496,7 @@ def start_phase(net: ResidualArrays, state: State) -> float:
         while k > begin:
             k -= ONE
             v = np.uint64(search.order[k])
-            state.current[v] = net.first_out[v]
+            state.current[v] = first(net, v)
             state.wave[v] = 0
             if net.excess[v] > 0:
                 total += net.excess[v]
