@@ -59,8 +59,9 @@ def private_words(path: Path) -> list[str]:
                 f"{path.relative_to(ROOT)}:{number}: {match[0]!r} -> {instead}"
                 for match in pattern.finditer(line)
             ]
-        if RELATIVE_NOUN.search(line):
-            found.append(f"{path.relative_to(ROOT)}:{number}: a relative clause as a noun")
+        if match := RELATIVE_NOUN.search(line):
+            begin = line[match.start() :]
+            found.append(f"{path.relative_to(ROOT)}:{number}: {begin!r} -> a noun, not a relative clause")
     return found
 
 
