@@ -31,7 +31,7 @@ from ..records import write_rows
 from ..suites.flow import PHOTOGRAPHS, photograph_cut
 
 #: The functions of :mod:`preflow.maxflow.policy` that decide.
-DECISIONS = ("choose", "worth_a_contraction", "worth_a_search_for_a_grid")
+DECISIONS = ("choose", *(name for name in vars(policy) if name.startswith("worth_")))
 #: Calls of which the median counts.
 CALLS = 7
 #: Sizes of the generated families.
