@@ -44,7 +44,7 @@ LINES = {
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 4513,  # shares that sum past int64 are refused
     "solving": 2028,  # types of options say what they may be; each class of options no longer checks them
-    "steps": 2269,  # arguments of kernels by name; imports of arcs
+    "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 4889,  # rules are rows
     "vision": 9264,  # parameters that are options of a command are described one by one
 }

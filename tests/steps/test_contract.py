@@ -318,8 +318,8 @@ def test_a_cycle_between_blocks_overfills_a_tree() -> None:
     terminals = np.array([0]), np.array([5])
     held = contract.apply(FlowProblem(network, *terminals, {}), Deadline(None))
     assert held is not None
-    assert held.smaller.network.num_vertices == 4
-    left = held.smaller.network
+    assert held.reduced.network.num_vertices == 4
+    left = held.reduced.network
     ends = zip(*(ends.tolist() for ends in (left.tail, left.head)), strict=True)
     amount = {(0, 1): 2, (2, 3): 2, (1, 2): 20, (2, 1): 18}
     number = {int(held.block[v]): k for v, k in ((0, 0), (1, 1), (3, 2), (5, 3))}
@@ -339,7 +339,7 @@ def test_trees_of_blocks(seed: int, both: bool) -> None:
     for each, is_up in zip(held.trees(), (True, False), strict=True):
         assert sorted(each.order.tolist()) == list(range(n))
         block = held.block[each.order]
-        assert np.count_nonzero(block[1:] != block[:-1]) == held.smaller.network.num_vertices - 1
+        assert np.count_nonzero(block[1:] != block[:-1]) == held.reduced.network.num_vertices - 1
         place = np.argsort(each.order)
         roots = 0
         for v, (p, i) in enumerate(zip(each.parent.tolist(), each.number.tolist(), strict=True)):
@@ -352,7 +352,7 @@ def test_trees_of_blocks(seed: int, both: bool) -> None:
             assert place[p] < place[v]
             assert capacity > held.threshold
             assert held.block[p] == held.block[v]
-        assert roots == held.smaller.network.num_vertices
+        assert roots == held.reduced.network.num_vertices
 
 
 # Solving again: the network is contracted anew

@@ -80,6 +80,21 @@ def test_nothing_is_carried_back_before_it_is_read(name: str) -> None:
     assert all(callable(getattr(stage, method)) for method in PROTOCOL)
 
 
+def test_a_source_side_is_lifted_by_a_function_of_its_own() -> None:
+    class Halves(Applied[FlowProblem]):
+        """Each arc becomes two, whose middle belongs to neither of the smallest sides."""
+
+        def lift_cut(self, sink_side: Any) -> Any:
+            return np.append(sink_side, sink_side[0])
+
+        def lift_source_side(self, source_side: Any) -> Any:
+            return np.append(source_side, source_side[1])
+
+    one_arc = problem_of(preflow.FlowNetwork.from_arrays([0], [1], [3]), 0, 1)
+    found = KnownFlow(one_arc.network, one_arc.sources, np.array([3]))
+    assert LiftedFlow(Halves(), found).source_side().tolist() == [True, False, False]
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_there_is_one_protocol_of_second_stages(stage: type) -> None:
     public = {name for name in dir(stage) if name[0] != "_" and callable(getattr(stage, name))}

@@ -165,7 +165,7 @@ def max_flow(
         most = limit.read_flow_limit(flow_limit, problem.network)
         if most is not None:
             limited = limit.apply(problem, most)
-            cut = smallest_cut(MinCutResult, limited.smaller, request)
+            cut = smallest_cut(MinCutResult, limited.reduced, request)
             return lifted_cut(MaxFlowResult, problem, limited, cut, flow_limit=most)
     return smallest_cut(MaxFlowResult, problem, request, clear=True)
 
@@ -209,7 +209,7 @@ def cut_as_grid(
     applied, request = tried(step, problem, request, "build")
     if applied is None:
         return None, request
-    cut = cut_of_grid(applied.smaller, replace(request, methods=GRID_METHODS, device="cpu"), None)
+    cut = cut_of_grid(applied.reduced, replace(request, methods=GRID_METHODS, device="cpu"), None)
     # The phase "recover" of a cut of arcs is the second stage, which has not run.
     solving = dict(cut.stats.seconds)
     solving["solve"] += solving.pop("recover")
@@ -231,7 +231,7 @@ def cut_contracted(kind: type[Kind], problem: FlowProblem, request: Request) -> 
     applied, request = tried(contract.apply, problem, request, "solve")
     if applied is None:
         return None, request
-    call = FlowCall.of(applied.smaller, replace(request, device="cpu"))
+    call = FlowCall.of(applied.reduced, replace(request, device="cpu"))
     cut = call.run(partial(call.solve, MinCutResult), request)
     return lifted_cut(kind, problem, applied, cut), request
 
@@ -409,7 +409,7 @@ class FlowCall(Call[FlowNetwork]):
         flow = self.instance.to_array_module(solved.second_stage.flow(self.timed))
         problem = FlowProblem(self.instance, self.sources, self.sinks, self.seconds)
         applied = complete.apply(problem, flow, gap)
-        added = self.part(instance=applied.smaller.network).build_and_solve(EXACT)
+        added = self.part(instance=applied.reduced.network).build_and_solve(EXACT)
         return replace(
             added,
             network=self.instance,

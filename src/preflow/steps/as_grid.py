@@ -283,14 +283,14 @@ class AsGrid(Applied[GridNetwork]):
     network: FlowNetwork
     source: int
     sink: int
-    smaller: GridNetwork
+    reduced: GridNetwork
     steps: NDArray[np.uint64]  #: shape (K,): the step of each pair of opposite directions of the grid
     direct: int  #: the capacity straight from the source to the sink
 
     @property
     def note(self) -> str:
         """The shape of the grid."""
-        shape = " x ".join(map(str, self.smaller.shape))
+        shape = " x ".join(map(str, self.reduced.shape))
         return f"the network is a grid of {shape} vertices, so no arcs are stored"
 
     def lift_bounds(self, bounds: Bounds) -> Bounds:

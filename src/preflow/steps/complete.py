@@ -19,11 +19,11 @@ class Completed(Applied[FlowProblem]):
     """The rest of a network beside a flow of integers; its minimum cuts are those of the network."""
 
     known: AnyArray  #: int64, shape (num_arcs,)
-    smaller: FlowProblem
+    reduced: FlowProblem
 
-    def flow(self, smaller_flow: AnyArray) -> AnyArray:
+    def flow(self, reduced_flow: AnyArray) -> AnyArray:
         """Return both flows together."""
-        return self.known + smaller_flow
+        return self.known + reduced_flow
 
 
 def apply(problem: FlowProblem, flow: AnyArray, gap: int) -> Completed:

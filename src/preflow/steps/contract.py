@@ -276,16 +276,16 @@ class Contraction(Applied[FlowProblem]):
     """A network and what is left of it after blocks are contracted."""
 
     problem: FlowProblem
-    smaller: FlowProblem
+    reduced: FlowProblem
     threshold: float  #: arcs above it are strong; the capacity of a minimum cut is not above it
-    #: unsigned integers, shape (num_vertices,): the vertex of `smaller` that each vertex belongs to
+    #: unsigned integers, shape (num_vertices,): the vertex of `reduced` that each vertex belongs to
     block: Array
     between: Between
 
     @property
     def note(self) -> str:
         """How many vertices are left."""
-        size, left = len(self.block), self.smaller.network.num_vertices
+        size, left = len(self.block), self.reduced.network.num_vertices
         return f"no minimum cut separates the vertices of a block: {size:,} vertices become {left:,}"
 
     @cached_property
@@ -305,13 +305,13 @@ class Contraction(Applied[FlowProblem]):
         by_vertex(sink_side, self.block, result)
         return result
 
-    def flow(self, smaller_flow: Array) -> Array:
+    def flow(self, reduced_flow: Array) -> Array:
         """Return the flow of every input arc for a flow of the contracted network."""
         network = self.problem.network
-        arcs, dtype = arcs_of(network), smaller_flow.dtype if self.is_whole else np.dtype(np.float64)
+        arcs, dtype = arcs_of(network), reduced_flow.dtype if self.is_whole else np.dtype(np.float64)
         flow = np.zeros(network.num_arcs, dtype=dtype)
         surplus = np.zeros(network.num_vertices, dtype=dtype)
-        put_between(arcs, self.between, smaller_flow.astype(dtype), flow, surplus)
+        put_between(arcs, self.between, reduced_flow.astype(dtype), flow, surplus)
         up, down = self.trees()
         if up.order is down.order:
             most = route(up, down, True, True, surplus, flow)
@@ -328,7 +328,7 @@ class Contraction(Applied[FlowProblem]):
         there are some.
         """
         size = len(self.block)
-        root = np.empty(self.smaller.network.num_vertices, dtype=self.block.dtype)
+        root = np.empty(self.reduced.network.num_vertices, dtype=self.block.dtype)
         root[self.block] = np.arange(size, dtype=self.block.dtype)
         for terminals in (self.problem.sources, self.problem.sinks):
             root[self.block[terminals]] = terminals
@@ -404,8 +404,8 @@ def apply(problem: FlowProblem, deadline: Deadline) -> Contraction | None:
     add_between(arcs, between, capacity, capacity[:0] if reverse is None else reverse)
     left = FlowNetwork(count, tail[:number], head[:number], capacity, reverse_capacity=reverse)
     sources, sinks = (np.unique(block[terminals]).astype(np.int64) for terminals in (sources, sinks))
-    smaller = FlowProblem(left, sources, sinks, seconds)
-    return Contraction(problem, smaller, max(threshold, bound), block, between)
+    reduced = FlowProblem(left, sources, sinks, seconds)
+    return Contraction(problem, reduced, max(threshold, bound), block, between)
 
 
 def strict_bound(capacity: int | float) -> float:

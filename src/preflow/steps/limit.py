@@ -53,7 +53,7 @@ class Limited(Applied[FlowProblem]):
     """A problem behind an arc of limited capacity."""
 
     problem: FlowProblem
-    smaller: FlowProblem
+    reduced: FlowProblem
 
     def lift_status(self, status: Status, sink_side: AnyArray) -> Status:
         """Say if the new arc is the cut."""
@@ -70,16 +70,16 @@ class Limited(Applied[FlowProblem]):
         """Return what computes the flow of the arcs as given."""
         return LimitedFlow(self.problem, self, found)
 
-    def flow(self, smaller_flow: AnyArray) -> AnyArray:
+    def flow(self, reduced_flow: AnyArray) -> AnyArray:
         """Return the flow of the arcs as given."""
-        return smaller_flow[: self.problem.network.num_arcs]
+        return reduced_flow[: self.problem.network.num_arcs]
 
 
 class LimitedFlow(LiftedFlow):
     """The second stage of a problem with a limit."""
 
-    def __init__(self, problem: FlowProblem, applied: Limited, smaller: SecondStage) -> None:
-        super().__init__(applied, smaller)
+    def __init__(self, problem: FlowProblem, applied: Limited, reduced: SecondStage) -> None:
+        super().__init__(applied, reduced)
         self._problem = problem
 
     def source_side(self) -> AnyArray:
@@ -87,7 +87,7 @@ class LimitedFlow(LiftedFlow):
         network, sources, sinks, _ = self._problem
         flow, slack = self.flow(), 0.0
         if flow.dtype.kind == "f":
-            value = float(self._smaller.flow()[network.num_arcs])  # that of the new arc
+            value = float(self._reduced.flow()[network.num_arcs])  # that of the new arc
             slack = tolerance(network, sources, sinks, value)
         return KnownFlow(network, sources, flow, slack=slack).source_side()
 

@@ -1,12 +1,16 @@
-"""The protocol of steps: a step makes a flow problem smaller, and carries the answer back.
+"""The protocol of steps: a step replaces a flow problem by another one, and carries the answer back.
 
 ::
 
-    apply(problem, deadline)        an Applied, or None where the step does not fit
-    Applied.smaller, .note          the smaller problem, and what the result says of it
-    Applied.lift_bounds             the bounds of the problem by those of the smaller one
+    apply(problem, ...)             an Applied; None where a step that is only tried does not fit
+    Applied.reduced, .note          the problem to solve instead, and what the result says of it
+    Applied.lift_bounds             the bounds of the problem by those of the reduced one
     Applied.lift_cut                the sink's side of a cut
+    Applied.lift_source_side        the source's side of a cut
     Applied.lift_flow               a second stage, which carries the flow back when it is read
+
+``auto`` tries as_grid and contract, with ``apply(problem, deadline)``. The other two always fit, and take
+what they are about: the limit, or the rounded flow and its gap.
 
 Each module beside this one is a step:
 
@@ -34,7 +38,7 @@ from ..solving.exclusive import Exclusive
 from ..solving.result import Status
 from ..stats import Phase, untimed
 
-Smaller = TypeVar("Smaller")
+Reduced = TypeVar("Reduced")
 
 
 class FlowProblem(NamedTuple):
@@ -70,10 +74,10 @@ class Bounds(NamedTuple):
     gap: int | float
 
 
-class Applied(Generic[Smaller]):
+class Applied(Generic[Reduced]):
     """A step that was applied."""
 
-    smaller: Smaller  #: the smaller problem
+    reduced: Reduced  #: the problem to solve instead
 
     @property
     def note(self) -> str:
@@ -81,7 +85,7 @@ class Applied(Generic[Smaller]):
         return ""
 
     def lift_status(self, status: Status, sink_side: AnyArray) -> Status:
-        """Return the status of the answer, given that of the smaller problem and its cut."""
+        """Return the status of the answer, given that of the reduced problem and its cut."""
         return status
 
     def lift_bounds(self, bounds: Bounds) -> Bounds:
@@ -89,23 +93,33 @@ class Applied(Generic[Smaller]):
         return bounds
 
     def lift_cut(self, sink_side: AnyArray) -> AnyArray:
-        """Return the sink's side of a cut, given that of the smaller problem."""
+        """Return the sink's side of a cut, given that of the reduced problem.
+
+        For the smallest sink side of a minimum cut it is the smallest one; for another cut any side will do.
+        """
         return sink_side
 
+    def lift_source_side(self, source_side: AnyArray) -> AnyArray:
+        """Return the smallest source side of a minimum cut, given that of the reduced problem.
+
+        This suits a step that puts each vertex on the side of one of the reduced problem.
+        """
+        return self.lift_cut(source_side)
+
     def lift_flow(self, found: Any) -> SecondStage:
-        """Return the second stage of the problem, given that of the smaller one; it does no work yet."""
+        """Return the second stage of the problem, given that of the reduced one; it does no work yet."""
         return LiftedFlow(self, found)
 
-    def flow(self, smaller_flow: AnyArray) -> AnyArray:
-        """Return the flow of every arc, given that of the smaller problem."""
+    def flow(self, reduced_flow: AnyArray) -> AnyArray:
+        """Return the flow of every arc, given that of the reduced problem."""
         raise NotImplementedError
 
 
 class LiftedFlow(Exclusive):
-    """The second stage of a problem that a step made smaller, by that of the smaller one."""
+    """The second stage of a problem to which a step was applied, by that of the reduced one."""
 
-    def __init__(self, applied: Applied[Any], smaller: SecondStage) -> None:
-        self._applied, self._smaller = applied, smaller
+    def __init__(self, applied: Applied[Any], reduced: SecondStage) -> None:
+        self._applied, self._reduced = applied, reduced
         self._flow: AnyArray | None = None
 
     def __getstate__(self) -> dict[str, object]:
@@ -116,9 +130,9 @@ class LiftedFlow(Exclusive):
     def flow(self, phase: Phase = untimed) -> AnyArray:
         """Return the flow of every input arc."""
         if self._flow is None:
-            smaller = self._smaller.flow(phase)
+            reduced = self._reduced.flow(phase)
             with phase("recover"):
-                self._flow = self._applied.flow(smaller)
+                self._flow = self._applied.flow(reduced)
         return self._flow
 
     def preflow(self) -> AnyArray:
@@ -127,7 +141,7 @@ class LiftedFlow(Exclusive):
 
     def source_side(self) -> AnyArray:
         """Return which vertices the source reaches over residual arcs."""
-        return self._applied.lift_cut(self._smaller.source_side())
+        return self._applied.lift_source_side(self._reduced.source_side())
 
 
 @dataclass(frozen=True)
