@@ -260,10 +260,12 @@ STEPS = {
     "the calling thread": (
         ("api.py, solving/call.py", "check method, device, threads,\ntime_limit, options"),
         ("graph/", "check and convert the input,\nonce and only here"),
-        ("policy.py", 'choose the method, if it is "auto"'),
+        ("steps/", "for maximum flow: solve a smaller\nproblem, and carry the answer back"),
+        ("policy.py", 'plan: a method, or several in turn,\nif the method is "auto"'),
         ("solving/run.py", "start a thread unless the solve is\nquick; watch Ctrl-C, time limit"),
     ),
     "the thread that solves": (
+        ("solving/call.py", "run the attempts of the plan; each\ngoes on from what the last one left"),
         ("a solver", "own the state arrays, call kernels;\nno vertex is looked at in Python"),
         ("kernels", "machine code: arrays in, arrays out;\nthey count, and read the stop flag"),
         ("result.py", "wrap the answer: status, bounds,\nstats; it cannot be changed"),
@@ -278,13 +280,13 @@ def one_call() -> Any:
     """Draw one call of a public function, from the arguments to the proof."""
     import matplotlib.pyplot as plt
 
-    figure, axis = _axes(10, 3.6)
+    figure, axis = _axes(10, 4.4)
     places: dict[str, tuple[float, float]] = {}
     for column, (title, steps) in enumerate(STEPS.items()):
         color = (BLUE, ORANGE, GREEN)[column]
         axis.text(35 * column, 0.75, title, fontsize=9, color=color)
         for row, (file, work) in enumerate(steps):
-            x, y = 35 * column, -1.45 * (row + (column == 2) * 2)
+            x, y = 35 * column, -1.45 * (row + (column == 2) * 3)
             places[file] = x, y
             axis.add_patch(plt.Rectangle((x, y - 0.55), 27, 1.1, fill=False, ec=color, lw=1.5))
             axis.text(x + 1, y + 0.32, file, fontsize=8, family="monospace", va="center")
@@ -293,13 +295,13 @@ def one_call() -> Any:
         for (above, _), (below, _) in pairwise(steps):
             (x, y), (_, lower) = places[above], places[below]
             _arrow(axis, (x + 5, y - 0.35), (x + 5, lower + 0.35))
-    (x, y), (right, top) = places["solving/run.py"], places["a solver"]
+    (x, y), (right, top) = places["solving/run.py"], places["solving/call.py"]
     _arrow(axis, (x + 26, y + 0.2), (right + 1, top), color="0.4")
     _arrow(axis, (x + 26, y - 0.3), (right + 1, places["kernels"][1] - 0.3), RED)
     axis.text(x + 28, y - 0.4, "the stop flag", fontsize=8, color=RED, va="center")
     (x, y), (right, _) = places["result.py"], places["certify/"]
     _arrow(axis, (x + 26, y), (right + 1, y))
-    axis.set(xlim=(-0.5, 98), ylim=(-5.1, 1.1))
+    axis.set(xlim=(-0.5, 98), ylim=(-6.5, 1.1))
     return figure
 
 
