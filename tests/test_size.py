@@ -37,7 +37,7 @@ LINES = {
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
     "kernels": 2821,  # the heap of three problems
-    "maxflow": 10844,  # methods of batches import NoOptions, solvers functions of arcs; what a relabel counts
+    "maxflow": 10845,  # methods of batches import NoOptions, solvers functions of arcs; what a relabel counts
     "mincost": 5239,  # rules are rows
     "network": 428,  # the searches and relabels of residual networks, which were in kernels
     "papers": 6940,  # pieces of several solvers are beside them

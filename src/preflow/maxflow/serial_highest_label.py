@@ -65,6 +65,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.work_limit import must_end, operations_left, operations_of
 from ..network import distances_to_sink, lowest_neighbour
+from ..network.arcs import arcs_of, end, first, head, opposite
 from ..solving.monitor import Monitor
 from ..solving.options import CheckedOptions, PositiveInteger, PositiveNumber
 from ..solving.run import Control
@@ -154,7 +155,7 @@ def global_relabel(
     k = end
     while k < reached:
         v = state.order[k]
-        state.current[v] = net.first_out[v]
+        state.current[v] = first(net, v)
         k += ONE
     return reached, pushes
 
@@ -181,7 +182,7 @@ def push_wave(net: ResidualArrays, state: HighestLabelState, reached: np.uint64)
                 net.excess[v] -= amount
                 net.excess[w] += amount
                 net.residual[a] -= amount
-                net.residual[net.reverse[a]] += amount
+                net.residual[opposite(net, a)] += amount
                 pushes += ONE
             a += ONE
     return pushes
@@ -193,7 +194,7 @@ def label_one(net: ResidualArrays, state: HighestLabelState) -> np.uint64:
     for v in range(len(net.excess)):
         state.height[v] = 1
         state.order[v] = v
-        state.current[v] = net.first_out[v]
+        state.current[v] = first(net, v)
     return np.uint64(len(net.excess))
 
 
@@ -202,9 +203,9 @@ def find_admissible(
     net: ResidualArrays, height: Indices, v: np.uint64, h: np.uint64, a: np.uint64
 ) -> np.uint64:
     """Return the first admissible arc of `v`, of height `h`, from arc `a` on; the end if there is none."""
-    last = np.uint64(net.first_out[v + ONE])
+    last = end(net, v)
     while a < last:
-        if net.residual[a] > 0 and np.uint64(height[net.head[a]]) + ONE == h:
+        if net.residual[a] > 0 and np.uint64(height[head(net, v, a)]) + ONE == h:
             break
         a += ONE
     return a
@@ -231,7 +232,7 @@ def push_along_path(
             net.sink_residual[v] = capacity - amount
         else:
             net.residual[a] = capacity - amount
-            net.residual[net.reverse[a]] += amount
+            net.residual[opposite(net, a)] += amount
         kept = carried - amount
         net.excess[v] = kept
         if i > ZERO and kept > 0:
@@ -242,7 +243,7 @@ def push_along_path(
         h -= ONE
         i += ONE
     if h > ZERO:
-        w = np.uint64(net.head[a])
+        w = head(net, v, a)
         if net.excess[w] == 0:
             push_active(state.levels, w, h)
         net.excess[w] += carried
@@ -329,7 +330,7 @@ def first_stage(
             highest = top
             while True:
                 # Look for an admissible arc of v.
-                last = np.uint64(net.first_out[v + ONE])
+                _, last = arcs_of(net, v)
                 a = np.uint64(current[v])
                 if h == ONE:
                     admissible = net.sink_residual[v] > 0
@@ -340,8 +341,8 @@ def first_stage(
                 if admissible:
                     # Extend the path, or push along it.
                     current[v] = a
-                    if h > ONE and depth + ONE < longest and net.excess[net.head[a]] == 0:
-                        v = np.uint64(net.head[a])
+                    if h > ONE and depth + ONE < longest and net.excess[head(net, v, a)] == 0:
+                        v = head(net, v, a)
                         h -= ONE
                         depth += ONE
                         path[depth] = v
@@ -368,7 +369,7 @@ def first_stage(
                         height[active] = dead
                         break
                 low, a = lowest_neighbour(net, height, v, dead - ONE)
-                degree = last - np.uint64(net.first_out[v])
+                degree = last - first(net, v)
                 scans += degree
                 work += RELABEL_WORK + degree
                 relabels += ONE
