@@ -194,7 +194,7 @@ def label_one(net: ResidualArrays, state: HighestLabelState) -> np.uint64:
     for v in range(len(net.excess)):
         state.height[v] = 1
         state.order[v] = v
-        state.current[v] = first(net, v)
+        state.current[v] = first(net, np.uint64(v))
     return np.uint64(len(net.excess))
 
 
