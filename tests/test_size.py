@@ -39,7 +39,7 @@ LINES = {
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10845,  # methods of batches import NoOptions, solvers functions of arcs; what a relabel counts
     "mincost": 5239,  # rules are rows
-    "network": 428,  # the searches and relabels of residual networks, which were in kernels
+    "network": 437,  # which functions each class of networks has
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 4513,  # shares that sum past int64 are refused

@@ -33,6 +33,12 @@ numba_overloads(__name__)
 Function = TypeVar("Function", bound=Callable[..., Any])
 #: The functions below, for listed arcs, by their names.
 LISTED: dict[str, Callable[..., Any]] = {}
+#: Where the functions of each class of networks are: here, or in a module beside this one.
+STORED = {
+    "preflow.graph.residual.ResidualArrays": "listed",
+    "preflow.gridcut.pixel_major.GridState": "grid",
+    "preflow.gridcut.multicore_lockfree.LockFreeGrid": "grid",
+}
 
 
 @cache
@@ -40,7 +46,10 @@ def implementation(name: str, kind: type[tuple[Any, ...]]) -> Callable[..., Any]
     """Return the function of a name for a class of networks."""
     from . import grid  # compiled kernels do without
 
-    return cast(Callable[..., Any], getattr(grid, name) if hasattr(kind, "step") else LISTED[name])
+    stored = STORED.get(f"{kind.__module__}.{kind.__qualname__}")
+    if stored is None:
+        raise TypeError(f"STORED in preflow.network.arcs does not say how {kind.__name__} stores its arcs")
+    return cast(Callable[..., Any], LISTED[name] if stored == "listed" else getattr(grid, name))
 
 
 def by_class(function: Function) -> Function:
