@@ -49,7 +49,7 @@ LINES = {
     "vision": 9264,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.
-KINDS = 486  # grids with more than 127 pairs of neighbours name parents by 16 bits
+KINDS = 471
 
 
 def lines() -> dict[str, int]:
