@@ -1,4 +1,4 @@
-"""What holds of every step: it names no method, and carries nothing back before somebody reads it."""
+"""Invariants of every step: it names no method, and carries nothing back before somebody reads it."""
 
 from __future__ import annotations
 

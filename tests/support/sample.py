@@ -1,4 +1,4 @@
-"""What the tests of all problems need to know of one: SAMPLE of ``tests/<folder>/problem.py``."""
+"""Facts about a problem that the tests of all problems need: SAMPLE of ``tests/<folder>/problem.py``."""
 
 from __future__ import annotations
 
