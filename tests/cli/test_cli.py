@@ -164,6 +164,17 @@ def test_solution_is_written_and_verifies(small: str, tmp_path: Path, name: str)
     assert succeed("verify", small, str(solution)).startswith("verified: a maximum flow")
 
 
+def test_the_report_is_silent_on_the_numbers_of_active_vertices(tmp_path: Path) -> None:
+    """One for each global relabel would be too many; the facts in JSON have them."""
+    path = tmp_path / "dense.max"
+    arcs = [(v, w, 1 + v * w % 7) for v in range(1, 31) for w in range(1, 31) if v != w]
+    lines = ["p max 30 870", "n 1 s", "n 30 t", *(f"a {v} {w} {most}" for v, w, most in arcs)]
+    path.write_text("\n".join(lines) + "\n")
+    options = ["--method", "serial-fifo", "--option", "record_active=True", "--option", "relabel_period=0.1"]
+    assert "global relabels" in succeed("solve", str(path), *options)
+    assert json.loads(succeed("solve", str(path), "--json", *options))["active"]
+
+
 def test_solution_goes_to_stdout_and_the_report_to_stderr(small: str) -> None:
     result = run("solve", small, "--output", "-")
     assert "\ns 3\nf 1 2 2\n" in result.stdout

@@ -109,7 +109,7 @@ def total(amounts: Array) -> int | float:
 def how_solved(stats: SolveStats, seconds: Mapping[str, float], verified: bool) -> dict[str, Any]:
     """Return how a result was found; `seconds` are those outside of the solver."""
     counts = stats.to_dict()
-    names = ("method", "initial", "reason", "attempts", "device", "threads")
+    names = ("method", "initial", "reason", "attempts", "active", "device", "threads")
     how = {name: counts.pop(name) for name in names if name in counts}
     phases, per_thread = counts.pop("seconds"), counts.pop("per_thread")
     return {
