@@ -23,7 +23,7 @@ LINES = {
     ".": 1811,  # min_cut imports what grids need; aliases of arrays have types; what each attempt did
     "assignment": 10470,  # rules are rows
     "bipartite": 5071,  # rules are rows; pieces of several solvers are beside them
-    "certify": 4831,  # what a cut allows counts here; what passes a vertex is told from what only arrives
+    "certify": 4833,  # what a cut allows counts here; what passes a vertex is told from what only arrives
     "cli": 3970,
     "connectivity": 1939,
     "cuda": 2191,  # loops of kernels and sums over warps, which solvers have no more

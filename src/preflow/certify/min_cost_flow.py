@@ -400,7 +400,8 @@ def lacking_at(network: CostNetwork, supply: Array, flow: Array) -> Array:
 def busiest_vertex(supply: Array, tail: Array, head: Array, flow: Array) -> int:
     """Return the vertex that most passes, without self loops: what supplies sum to counts there.
 
-    What passes is the smaller of what comes and what goes, since a flow to start from need not be conserved.
+    What passes is the smaller of what comes and what goes, since a flow to start from need not be conserved;
+    where that is equal, as without any flow, their sum decides.
     """
     sent = supply.astype(np.float64)
     moved = np.where(tail == head, 0.0, flow.astype(np.float64))
@@ -409,7 +410,8 @@ def busiest_vertex(supply: Array, tail: Array, head: Array, flow: Array) -> int:
         np.maximum(own, 0) + np.bincount(first, forth, len(sent)) + np.bincount(second, back, len(sent))
         for own, first, second in ((sent, head, tail), (-sent, tail, head))
     )
-    return int(np.minimum(comes, goes).argmax())
+    passing = np.minimum(comes, goes)
+    return int(np.where(passing == passing.max(initial=0), comes + goes, -1).argmax())
 
 
 @np.errstate(over="ignore", invalid="ignore")
