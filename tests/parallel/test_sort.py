@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,6 +164,7 @@ class Sort(NamedTuple):
     barrier: NDArray[np.int64]
     sorting: Sorting
     keys: NDArray[np.uint32]
+    owner_first: NDArray[np.uint32]
     first: NDArray[np.uint32]
     order: NDArray[np.uint32]
 
@@ -174,32 +176,48 @@ def read(array: NDArray[Any], count: int) -> list[int]:
     return entries
 
 
-def sort_together(keys: list[int], num_keys: int, num_threads: int, times: int, few_keys: int = 0) -> Outcome:
+def sort_together(
+    keys: list[int],
+    num_keys: int,
+    num_threads: int,
+    times: int,
+    few_keys: int = 0,
+    owner_first: Sequence[int] = (),
+) -> Outcome:
     sort.MAX_BUCKETS, sort.FEW_KEYS = 2, few_keys
     num_items = len(keys)
 
     def member(thread: int) -> Thread:
         def run(shared: Sort) -> list[int]:
-            barrier, sorting, keys, first, order = shared
+            barrier, sorting, keys, owner_first, first, order = shared
             for _ in range(times):
-                sort_by_key_together(barrier, np.uint64(thread), sorting, keys, keys[:0], first, order, False)
+                sort_by_key_together(
+                    barrier, np.uint64(thread), sorting, keys, owner_first, first, order, False
+                )
             total = int(first[num_keys])
             return [total, *read(order, total)]
 
         return run
 
     def make_case() -> tuple[Sort, list[Thread]]:
-        sorting = make_sorting(num_threads, num_items, num_keys)
+        owners = np.array(owner_first, np.uint32)
+        sorting = (
+            make_transposing(num_threads, owners, num_keys)
+            if len(owners)
+            else make_sorting(num_threads, num_items, num_keys)
+        )
         for scratch in (sorting.counts, sorting.place, sorting.bucket_first, sorting.words):
             scratch[...] = 0
         constant_keys = np.array(keys, np.uint32)
-        hold_constant((constant_keys, sorting.base))
+        hold_constant((constant_keys, owners, sorting.base))
         first, order = np.zeros(num_keys + 1, np.uint32), np.zeros(num_items, np.uint32)
-        return Sort(impatient_barrier(num_threads), sorting, constant_keys, first, order), [
+        return Sort(impatient_barrier(num_threads), sorting, constant_keys, owners, first, order), [
             member(thread) for thread in range(num_threads)
         ]
 
     expected = sorted((i for i in range(num_items) if keys[i] < num_keys), key=keys.__getitem__)
+    if owner_first:
+        expected = (np.searchsorted(owner_first, expected, side="right") - 1).tolist()
 
     def check_end(shared: Sort, results: list[list[int]]) -> None:
         assert results == [[len(expected), *expected]] * num_threads, f"sorted {results}"
@@ -211,6 +229,9 @@ CASES: Cases = {
     "sort": lambda: sort_together([0, 2, 0, 5, 1, 0], num_keys=3, num_threads=2, times=2),
     "sort-few-keys": lambda: sort_together(
         [0, 2, 0, 5, 1, 0], num_keys=3, num_threads=2, times=2, few_keys=3
+    ),
+    "transpose": lambda: sort_together(
+        [0, 2, 0, 3, 1, 0], num_keys=4, num_threads=2, times=2, owner_first=[0, 1, 1, 4, 6]
     ),
     "sort-3": lambda: sort_together([2, 0, 3, 2], num_keys=4, num_threads=3, times=1),
 }
@@ -229,12 +250,12 @@ MUTANTS: Mutants = {
     "sort: no barrier at the end": (
         "sort",
         mutate(sort.sort_by_key_together, "no-barrier-at-the-end", ""),
-        "data race",
+        "sorted",
     ),
     "sort: all threads put their items in the same places": (
         "sort",
         mutate(sort.find_places, "all-threads-put-their-items-in-the-same-places", "if other == ZERO:"),
-        "sorted",
+        "IndexError",  # the shares of all threads end before the bucket does
     ),
     "sort: two threads sort one bucket": (
         "sort",
