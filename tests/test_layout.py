@@ -27,7 +27,7 @@ LAYERS = [
     ["errors", "lazy"],
     ["arrays", "method_names"],
     ["checks"],
-    ["drawing"],
+    ["drawing", "notebook"],
     ["stats"],
     ["progress"],
     ["solving"],

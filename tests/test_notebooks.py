@@ -51,6 +51,23 @@ def test_a_block_triangular_form_is_a_table() -> None:
     assert "<tr><th>blocks</th><td>2</td></tr><tr><th>matched</th><td>2</td></tr>" in table
 
 
+def test_methods_and_statistics_are_tables() -> None:
+    methods = preflow.methods("grid_cut")
+    table = methods._repr_html_()
+    assert table.count("<tr>") == len(methods) + 1
+    for method in methods:
+        assert f"<td>{method.name}</td>" in table
+    lines = repr(methods).splitlines()
+    assert [line.split()[0] for line in lines] == [method.name for method in methods]
+    assert methods == tuple(methods)
+    result = preflow.max_flow([("a", "b", 3), ("b", "c", 2)], "a", "c")
+    table = result.stats._repr_html_()
+    assert table.startswith("<table><caption>SolveStats</caption>")
+    assert f"<tr><th>method</th><td>{result.stats.method}</td></tr>" in table
+    assert "<th>steals</th>" not in table  # it is zero
+    assert "<th>operations</th>" not in table
+
+
 def test_progress_is_one_line_of_text(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

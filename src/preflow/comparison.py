@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,12 +15,16 @@ from .cuts import min_cut
 from .errors import InvalidInputError, PreflowError, SolverError, VerificationError
 from .graph.edge_tables import Tabular
 from .graph.grid import GridNetwork
+from .notebook import html_table, text_table
 from .registry import FUNCTIONS, PROBLEMS, problem_of
 from .registry import methods as methods_of
 from .solving.dispatch import find_method
 from .solving.method import load
 from .solving.result import BoundedResult
 from .solving.timing import solving_seconds
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: The most counts in the text of a table.
 SHOWN_COUNTS = 3
@@ -116,24 +119,25 @@ class Comparison(Tabular):
 
     def __repr__(self) -> str:
         lines = self._table()
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         left = {0, 1, len(lines[0]) - 1 if lines[0][-1] == "note" else 0}
-        text = [
-            "  ".join(
-                cell.ljust(width) if i in left else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]
-        warning = [] if self.agree else ["the methods do not agree"]
-        return "\n".join([f"{self.problem}, {len(self.rows)} methods", *text, *warning])
+        text = text_table(lines, set(range(len(lines[0]))) - left)
+        warning = "" if self.agree else "\nthe methods do not agree"
+        return f"{self.problem}, {len(self.rows)} methods\n{text}{warning}"
 
     def _repr_html_(self) -> str:
-        titles, *lines = ([escape(cell) for cell in line] for line in self._table())
-        head = "".join(f"<th>{title}</th>" for title in titles)
-        body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in lines)
-        warning = "" if self.agree else "<p>The methods do not agree.</p>"
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{warning}"
+        titles, *lines = self._table()
+        return html_table("", lines, titles=titles) + (
+            "" if self.agree else "<p>The methods do not agree.</p>"
+        )
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the seconds of each method as a bar; one that gave no optimum has a red name instead."""
+        from .drawing.axes import draw_seconds
+
+        rows = [
+            (row.method, row.seconds if row.status == "optimal" else None, row.status) for row in self.rows
+        ]
+        return draw_seconds(ax, rows)
 
 
 def compare(

@@ -16,7 +16,7 @@ from .gridcut.problem import PROBLEM as GRIDCUT
 from .maxflow.problem import PROBLEM as MAXFLOW
 from .method_names import ProblemName
 from .mincost.problem import PROBLEM as MINCOST
-from .solving.method import Method, Problem
+from .solving.method import Method, MethodTable, Problem
 from .solving.options import NoOptions
 from .solving.outside import OutsideMethod, load_entry_points, outside_methods, register
 from .transportation.problem import PROBLEM as TRANSPORTATION
@@ -57,7 +57,7 @@ def methods(
     -------
     tuple of Method, or dict of str to tuple of Method
         Each with its name, device, paper, options and a one-line summary; `available` says whether it can run
-        here. Without a problem, the tuples of all problems by name.
+        here. A tuple is shown as a table. Without a problem, the tuples of all problems by name.
 
     Raises
     ------
@@ -73,7 +73,9 @@ def methods(
     ['bipartite_matching', 'grid_cut']
     """
     load_entry_points()
-    every = {name: (*own, *outside_methods(own)) for name, own in METHODS.items()}
+    every: dict[str, tuple[Method, ...]] = {
+        name: MethodTable((*own, *outside_methods(own))) for name, own in METHODS.items()
+    }
     if problem is None:
         return every
     problem_of(problem)

@@ -139,6 +139,30 @@ class SolveStats:
         """Return the record with more time of some phases."""
         return replace(self, seconds=added_up(seconds, self.seconds))
 
+    def _repr_html_(self) -> str:
+        """Return what is not zero as a small table, which notebooks show."""
+        from .notebook import html_table
+
+        facts: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        facts["seconds"] = ", ".join(f"{phase} {taken:.3g}" for phase, taken in self.seconds.items())
+        facts["attempts"] = "; ".join(
+            f"{each.method}: {each.operations:,} operations, {each.seconds:.3g} s"
+            + (each.gave_up and f", left the rest: {each.gave_up}")
+            for each in self.attempts
+        )
+        facts["per_thread"] = "; ".join(
+            ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
+            for counts in self.per_thread
+        )
+        facts["active"] = ", ".join(f"{count:,}" for count in self.active)
+        texts = {
+            name: f"{fact:,}" if isinstance(fact, int) else f"{fact:.3g}" if isinstance(fact, float) else fact
+            for name, fact in facts.items()
+            if fact
+        }
+        rows = ((name.replace("_", " "), str(text)) for name, text in texts.items())
+        return html_table(type(self).__name__, rows)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python values, for JSON, in which tuples are lists."""
         values = asdict(self) | {

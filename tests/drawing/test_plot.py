@@ -126,6 +126,18 @@ def test_answers_are_a_line_and_a_table(name: str) -> None:
     assert table.count("<tr>") == table.count("</tr>") >= 1
 
 
+def test_a_comparison_is_bars() -> None:
+    network = preflow.FlowNetwork.from_arrays([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
+    table = preflow.compare(network, 0, 3, methods=["serial-fifo", "serial-hi-pr"])
+    wrong = dataclasses.replace(table, rows=(*table.rows, table.rows[0]._replace(method="x", status="wrong")))
+    axes = wrong.plot()
+    assert len(axes.patches) == 2
+    assert [name.get_text() for name in axes.get_yticklabels()] == ["serial-fifo", "serial-hi-pr", "x"]
+    assert axes.texts[-1].get_text() == "wrong"
+    assert all(text.get_text().endswith(" ms") for text in axes.texts[:-1])
+    assert dataclasses.replace(table, rows=()).plot().get_xlabel() == "seconds"
+
+
 def test_a_batch_of_networks_says_to_draw_one() -> None:
     batch = preflow.max_flow_batch([([0], [1], [4]), ([0], [1], [3])], 0, 1)
     with pytest.raises(InvalidInputError, match=r"2 networks: draw one, as result\[0\].plot\(\) does"):

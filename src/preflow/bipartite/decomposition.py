@@ -21,7 +21,6 @@ from ..graph.edge_tables import labels_of
 from ..kernels.strong_components import find_components, new_components
 from ..method_names import BipartiteMethodName, DeviceName
 from ..solving.read_only import ReadOnlyArrays
-from ..solving.result import notebook_table
 from .api import bipartite_matching
 from .cover import reachable_from_rows
 from .match_arrays import Matching
@@ -105,11 +104,13 @@ class DulmageMendelsohn(ReadOnlyArrays):
 
     def _repr_html_(self) -> str:
         """Return the decomposition as a small table, which notebooks show."""
+        from ..notebook import html_table
+
         rows, columns = np.diff(self.coarse_rows).tolist(), np.diff(self.coarse_columns).tolist()
         parts = ("vertical", "square", "horizontal") if self.lower else ("horizontal", "square", "vertical")
         shown = [(part, f"{n:,} x {m:,}") for part, n, m in zip(parts, rows, columns, strict=True)]
         shown += [("blocks", f"{self.num_blocks:,}"), ("matched", f"{self.matching.cardinality:,}")]
-        return notebook_table(type(self).__name__, shown)
+        return html_table(type(self).__name__, shown)
 
     def __repr__(self) -> str:
         parts = " + ".join(

@@ -309,19 +309,14 @@ def method_lines(problems: Mapping[str, Sequence[Method]]) -> Iterator[str]:
         names = list(group)
         yield f"{', '.join(names)}: --method auto chooses among"
         for method in problems[names[0]]:
-            place: list[str] = [method.device]
-            if method.device == "cpu":
-                place.append("many threads" if method.parallel else "one thread")
-            if method.aliases:
-                place.append(f"also {', '.join(method.aliases)}")
+            also = f", also {', '.join(method.aliases)}" if method.aliases else ""
             yield ""
-            yield f"  {method.name} ({', '.join(place)})"
+            yield f"  {method.name} ({method.place}{also})"
             yield f"    {method.summary}"
             for name, preset in method.variants.items():
                 changed = ", ".join(f"{option}={value}" for option, value in preset.items())
                 yield f"    {name}: the same with {changed}"
-            options = "  ".join(f"{name}={value}" for name, value in method.options.items())
-            yield from aligned([("paper", method.paper), ("options", options)], indent="    ")
+            yield from aligned([("paper", method.paper), ("options", method.options_text)], indent="    ")
         yield ""
 
 

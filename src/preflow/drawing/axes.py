@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..arrays import Array
@@ -24,6 +25,8 @@ MOST_CELLS = 4_000_000
 MOST_NAMES = 40
 #: From this size on, whole numbers are rounded, too.
 LONGEST_WHOLE = 1e12
+#: Where one time is more than this many times another one, bars have a logarithmic axis.
+MOST_TIMES = 20
 #: A longer name is cut.
 LONGEST_NAME = 14
 
@@ -76,4 +79,37 @@ def draw_pieces(ax: Axes | None, x: Array, y: Array, x_name: str, y_name: str) -
     axes.plot(x[1:-1], y[1:-1], "o", color=RED)
     axes.set_xlabel(x_name)
     axes.set_ylabel(y_name)
+    return axes
+
+
+def draw_seconds(ax: Axes | None, rows: Sequence[tuple[str, float | None, str]]) -> Axes:
+    """Draw times as bars with their names, the first one above; without a time, the text behind it in red."""
+    axes = axes_for(ax, size=(6.4, max(1.6, 0.32 * len(rows) + 0.8)))
+    times = [seconds for _, seconds, _ in rows if seconds]
+    low, high = min(times, default=1.0), max(times, default=1.0)
+    if high > MOST_TIMES * low:
+        axes.set_xscale("log")
+        axes.set_xlim(0.5 * low, 2.5 * high)
+    else:
+        axes.set_xlim(0, 1.2 * high)
+    for place, (_, seconds, text) in enumerate(rows):
+        if seconds:
+            axes.barh(place, seconds, color=PALE_BLUE if seconds > low else BLUE)
+        says = text
+        if seconds:
+            says = f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
+        at = (seconds or axes.get_xlim()[0], place)
+        axes.annotate(
+            says,
+            at,
+            (3, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color="0.2" if seconds else RED,
+        )
+    axes.set_yticks(range(len(rows)), [name for name, _, _ in rows], fontsize=8, parse_math=False)
+    axes.invert_yaxis()
+    axes.set_xlabel("seconds")
+    axes.spines[["top", "right"]].set_visible(False)
     return axes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .read_only import ReadOnlyArrays
-from .result import notebook_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,8 +25,10 @@ class DrawnResult(ReadOnlyArrays):
 
     def _repr_html_(self) -> str:
         """Return the result as a small table, which notebooks show."""
+        from ..notebook import html_table
+
         parts = (part.partition(" ") for part in self._summary().split(", "))
-        return notebook_table(type(self).__name__, ((name, text) for name, _, text in parts))
+        return html_table(type(self).__name__, ((name, text) for name, _, text in parts))
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw a small result: what was chosen is red, and the two sides of a cut are blue and orange.

@@ -115,6 +115,12 @@ class Method:
         return "device" if self.device == "cuda" and not self.copies else "host"
 
     @property
+    def place(self) -> str:
+        """The device and, on the CPU, whether it takes many threads, for tables."""
+        threads = "many threads" if self.parallel else "one thread"
+        return f"{self.device}, {threads}" if self.device == "cpu" else self.device
+
+    @property
     def other_names(self) -> tuple[str, ...]:
         """The names in papers of the method, and of the method with other presets."""
         return (*self.aliases, *self.variants)
@@ -127,6 +133,11 @@ class Method:
     def options(self) -> dict[str, object]:
         """The options with their defaults."""
         return dataclasses.asdict(self.make_options(None)) | ({"budget": self.budget} if self.then else {})
+
+    @property
+    def options_text(self) -> str:
+        """The options with their defaults, for tables."""
+        return "  ".join(f"{name}={value}" for name, value in self.options.items())
 
     @property
     def solve(self) -> Callable[..., Any]:
@@ -178,6 +189,27 @@ class Method:
         if self.then:
             check_budget(values.pop("budget", None))
         return options_class(**values)
+
+
+class MethodTable(tuple[Method, ...]):
+    """The methods of a problem, shown as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        from ..notebook import text_table
+
+        return text_table([(each.name, each.place, each.summary) for each in self]) if self else "()"
+
+    def _repr_html_(self) -> str:
+        from ..notebook import html_table
+
+        titles = ("method", "runs on", "what it does", "also", "paper", "options")
+        rows = (
+            (each.name, each.place, each.summary, ", ".join(each.other_names), each.paper, each.options_text)
+            for each in self
+        )
+        return html_table("", rows, titles=titles)
 
 
 #: The records of problems that are loaded, by their folders.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from ..errors import NotOptimalError
@@ -109,6 +107,8 @@ class BoundedResult(ReadOnlyArrays):
 
     def _repr_html_(self) -> str:
         """Return the result as a small table, which notebooks show."""
+        from ..notebook import html_table
+
         name, _, found = repr(self)[1:-1].partition(": ")
         used = self.stats
         threads = f", {used.threads} threads" if used.threads > 1 else ""
@@ -118,7 +118,7 @@ class BoundedResult(ReadOnlyArrays):
             "method": f"{used.method} on {used.device}{threads}: {used.reason}",
             "seconds": ", ".join(f"{phase} {taken:.3g}" for phase, taken in used.seconds.items()),
         }
-        return notebook_table(name, rows.items())
+        return html_table(name, list(rows.items()))
 
     def _labelled(self, axes: Axes) -> Axes:
         """Return the axes of a picture, which says above it where the result is not optimal."""
@@ -131,9 +131,3 @@ class BoundedResult(ReadOnlyArrays):
             f"{NOT_OPTIMAL[self.status]}: the optimum lies between {self.lower_bound} (lower_bound) "
             f"and {self.upper_bound} (upper_bound)"
         )
-
-
-def notebook_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
-    """Return the small table in HTML as which notebooks show a result: a row for each title and its text."""
-    body = "".join(f"<tr><th>{escape(title)}</th><td>{escape(text)}</td></tr>" for title, text in rows)
-    return f"<table><caption>{escape(caption)}</caption><tbody>{body}</tbody></table>"
