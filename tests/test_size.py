@@ -32,8 +32,8 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4971,  # rules are rows
     "generators": 3244,
-    "graph": 10818,  # results become tables, terminals and changes are read here
-    "gridcut": 7511,  # what auto does is rows of rules with budgets; devices.cuh of cuda-tiled
+    "graph": 10863,  # results become tables; arrays of one axis are read by their shapes
+    "gridcut": 7516,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2432,
     "io": 3009,  # binary files are told from text, with what reads them
     "kernels": 2821,  # the heap of three problems
@@ -46,7 +46,7 @@ LINES = {
     "solving": 2055,  # types of options say what they may be; methods are tables
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 4889,  # rules are rows
-    "vision": 9264,  # parameters that are options of a command are described one by one
+    "vision": 9271,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from preflow import registry
+from preflow.graph.neighbourhood import half_neighbourhood
 
 BLUE, ORANGE, RED, GREEN, GREY = "#4c78a8", "#f58518", "#d62728", "#54a24b", "0.75"
 
@@ -142,6 +143,41 @@ def grid_trees() -> Any:
     axis.text(2, 2.6, "excess", ha="center", fontsize=8, color=BLUE)
     axis.text(11, 2.6, "deficit", ha="center", fontsize=8, color="#b35c00")
     axis.set_title("flow is pushed where the forests meet", fontsize=9)
+    return figure
+
+
+def directions() -> Any:
+    """Draw the forward neighbours of a pixel and of a voxel, with their places in arrays of capacities."""
+    import matplotlib.pyplot as plt
+
+    named = [(2, 4), (2, 8), (3, 6), (3, 18), (3, 26)]
+    figure = plt.figure(figsize=(9, 3.1), layout="constrained")
+    axes = figure.subplots(2, len(named))
+    for column, (ndim, neighbours) in enumerate(named):
+        half = half_neighbourhood(ndim, neighbours)
+        for row, axis in enumerate(axes[:, column]):
+            axis.axis("off")
+            if row == 1 and ndim == 2:
+                continue
+            axis.set(xlim=(-1.7, 1.6), ylim=(1.6, -1.7), aspect="equal")
+            for y, x in np.ndindex(3, 3):
+                axis.add_patch(plt.Rectangle((x - 1.5, y - 1.5), 1, 1, fc="white", ec="0.8"))
+            if row == 0:
+                axis.set_title(f"{neighbours} neighbours", fontsize=9)
+                axis.add_patch(plt.Rectangle((-0.5, -0.5), 1, 1, fc=BLUE, ec="0.8"))
+            for k, offset in enumerate(half):
+                if ndim == 2 or offset[0] == row:
+                    axis.add_patch(
+                        plt.Rectangle((offset[-1] - 0.5, offset[-2] - 0.5), 1, 1, fc="#f9c784", ec="0.8")
+                    )
+                    axis.text(offset[-1], offset[-2], k, ha="center", va="center", fontsize=9)
+            if ndim == 3 and neighbours == 6:
+                words = ("this slice", "next slice,\nz + 1")[row]
+                axis.text(-1.7, 0, words, fontsize=8, ha="right", va="center")
+    arrow = {"arrowstyle": "-|>", "color": "0.4"}
+    for end, word in (((1, 0.5), "x"), ((0.3, 0), "y")):
+        axes[1, 0].annotate("", end, (0.3, 0.5), xycoords="axes fraction", arrowprops=arrow)
+        axes[1, 0].text(*end, word, transform=axes[1, 0].transAxes, fontsize=9, ha="center", va="top")
     return figure
 
 
@@ -313,6 +349,7 @@ DIAGRAMS = {
     "lock_free": lock_free,
     "waves": waves,
     "grid_trees": grid_trees,
+    "directions": directions,
     "tiles": tiles,
     "matching": matching,
     "assignment": assignment,

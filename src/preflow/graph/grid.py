@@ -22,7 +22,7 @@ from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
 from ..solving.read_only import ReadOnlyArrays
 from .data_arrays import Argument, like_data_array
-from .grid_input import as_capacities, check_numbers, compact, grid_arrays
+from .grid_input import as_capacities, check_numbers, compact, grid_arrays, grid_shape, stacked_by_axis
 from .neighbourhood import Box, pair_boxes
 from .network import FlowNetwork, MaxFlowProblem
 from .placement import DeviceArrays, HostArrays, as_device_array, restorer, restorer_of
@@ -73,7 +73,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
     neighbor_capacity : array of shape (K, *shape) or (2 K, *shape)
         With K rows, ``[k][p]`` is the capacity of both arcs between p and ``p + offsets[2 * k]``. With 2 K
         rows, ``[d][p]`` is that of the arc from p to ``p + offsets[d]``. Entries of arcs that leave the grid
-        are ignored.
+        are ignored. :doc:`/problems/grid_cut` has the order of `offsets` in words, a table and a picture.
     restore : function or None
         Makes arrays of the caller's kind of this kind; None where these are the same.
     """
@@ -161,14 +161,11 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         given = source_capacity, sink_capacity, neighbor_capacity
         if any(map(is_on_gpu, given)):
             return grid_on_device(*given, connectivity, periodic)
-        arrays = grid_arrays(
-            as_capacities(source_capacity, "source_capacity"),
-            as_capacities(sink_capacity, "sink_capacity"),
-            as_capacities(neighbor_capacity, "neighbor_capacity"),
-            connectivity,
-            np,
-            periodic,
-        )
+        source = as_capacities(source_capacity, "source_capacity")
+        sink = as_capacities(sink_capacity, "sink_capacity")
+        rows = stacked_by_axis(neighbor_capacity, grid_shape(source, sink), "neighbor_capacity")
+        neighbor = as_capacities(rows, "neighbor_capacity")
+        arrays = grid_arrays(source, sink, neighbor, connectivity, np, periodic)
         named = zip(("source_capacity", "sink_capacity", "neighbor_capacity"), given, strict=True)
         labelled = like_data_array(len(arrays[0]), (Argument(*each) for each in named))
         network = cls(*arrays, restore=labelled or restorer_of(*given), _checked=True)

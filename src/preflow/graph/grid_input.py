@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from ..arrays import AnyArray, Array, ArrayModule, Connectivity, Periodic
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..solving.dispatch import level_of_caller
 from .neighbourhood import both_ways, half_neighbourhood, named_neighbourhoods
 from .network import INT64_MAX
 from .periodic import checked_periodic, unroll
@@ -35,7 +37,7 @@ def grid_arrays(
     periodic: Periodic = False,
 ) -> tuple[Any, ...]:
     """Return the attributes of a network with these arrays of the module `xp`; checks shapes."""
-    shape = _grid_shape(source, sink)
+    shape = grid_shape(source, sink)
     neighbor, half = _with_neighbourhood(neighbor, shape, connectivity, xp)
     neighbor = _of_kept_dtype(neighbor, "neighbor_capacity")
     rings = checked_periodic(periodic, len(shape))
@@ -77,7 +79,52 @@ def check_numbers(array: AnyArray, name: str) -> None:
         )
 
 
-def _grid_shape(source: AnyArray, sink: AnyArray) -> tuple[int, ...]:
+def stacked_by_axis(values: Any, shape: tuple[int, ...], name: str) -> Any:
+    """Return the array of directions that arrays of one axis each are, as those of gco; others as they are.
+
+    The shape of such an array says its axis: it is one shorter there than the grid, as (h - 1, w) is for the
+    pairs of pixels one below the other. InvalidInputError: shapes differ in any other way.
+    """
+    if not isinstance(values, list | tuple):
+        return values
+    shapes = [each.shape for each in values if isinstance(each, np.ndarray)]
+    if len(shapes) < len(values) or len(set(shapes)) < 2:
+        return values
+    half = named_neighbourhoods(len(shape))[2 * len(shape)]
+    short = [tuple(side - step for side, step in zip(shape, offset, strict=True)) for offset in half]
+    if sorted(shapes) != sorted(short):
+        raise InvalidInputError(
+            f"{name} has arrays of the shapes {', '.join(map(str, shapes))}: expected shape (K, "
+            f"{', '.join(map(str, shape))}), or an array of each of the shapes {', '.join(map(str, short))}"
+        )
+    by_shape = dict(zip(shapes, values, strict=True))
+    return np.stack(
+        [np.pad(by_shape[each], [(0, step) for step in way]) for each, way in zip(short, half, strict=True)]
+    )
+
+
+def warn_of_order(values: AnyArray, half: list[tuple[int, ...]], name: str) -> None:
+    """Warn if arrays of the axes seem to have the order of the axes, first that of the first axis.
+
+    An array of one axis that was made as large as the image has zeros at the end of this axis, where no pixel
+    has a neighbour. Here each has them where another one should, and not where it should.
+    """
+    ndim = len(half)
+    if not isinstance(values, np.ndarray) or values.ndim != ndim + 1 or len(values) != ndim or ndim < 2:
+        return
+    if half != named_neighbourhoods(ndim)[2 * ndim] or 1 in values.shape[1:]:
+        return
+    ends = [[bool(row.take(-1, axis).any()) for axis in range(ndim)] for row in values]
+    if all(not ends[axis][axis] and (ends[axis][-1 - axis] or 2 * axis + 1 == ndim) for axis in range(ndim)):
+        warnings.warn(
+            f"{name}[0] is 0 at the end of the first axis, as if it were for neighbours along that axis; the "
+            f"order of directions is {', '.join(map(str, half))}",
+            stacklevel=level_of_caller(),
+        )
+
+
+def grid_shape(source: AnyArray, sink: AnyArray) -> tuple[int, ...]:
+    """Return the shape of the grid that has these terminal capacities."""
     shapes = {values.shape for values in (source, sink) if values.ndim}
     if not shapes:
         raise InvalidInputError(
@@ -114,6 +161,7 @@ def _with_neighbourhood(
         )
     if any(length not in (1, full) for length, full in zip(neighbor.shape[1:], shape, strict=True)):
         raise InvalidInputError(f"neighbor_capacity has shape {neighbor.shape}, the grid has shape {shape}")
+    warn_of_order(neighbor, half, "neighbor_capacity")
     return neighbor, half
 
 

@@ -62,8 +62,13 @@ def grid_cut(
         ``__dlpack__``, such as Torch tensors; `labels` is then of the same kind. For arrays on a GPU "auto"
         chooses a method that runs on it.
     neighbor_capacity : array_like, shape (K, *shape) or (2 K, *shape), or scalar
-        Capacity between neighbours, one array per pair of opposite directions or one per direction: see
-        :meth:`preflow.GridNetwork.from_arrays`. :func:`preflow.contrast_capacity` computes one from an image.
+        Capacity between neighbours, one array per pair of opposite directions or one per direction. Entry
+        [k, p] of K arrays is the capacity both ways between p and its neighbour at the k-th offset. For 4
+        neighbours the offsets are (0, 1), (1, 0), so first right, then down; for 8 neighbours (0, 1),
+        (1, -1), (1, 0), (1, 1); for 6 neighbours (0, 0, 1), (0, 1, 0), (1, 0, 0). All neighbourhoods ascend
+        like this; :doc:`/problems/grid_cut` has the table, and the order of 2 K arrays: each direction, then
+        its opposite. A list of an array for each axis, one shorter there, such as (h, w - 1) and (h - 1, w),
+        is taken, too. :func:`preflow.contrast_capacity` computes the array from an image.
     connectivity : int or list of offsets, optional
         4 or 8 neighbours in an image, 6, 18 or 26 in a volume, or any neighbourhood as a list of forward
         offsets. Default: the neighbourhood of `neighbor_capacity`; 4 or 6 if it is a scalar. Grids of

@@ -38,7 +38,7 @@ def find_method(methods: Sequence[Method], name: str, threads: int | None = None
             return method
         if name in method.old_names:
             message = f"method {name!r} is now called {method.name!r}"
-            warnings.warn(message, DeprecationWarning, stacklevel=_level_of_caller())
+            warnings.warn(message, DeprecationWarning, stacklevel=level_of_caller())
             return method
     if named := [method for method in everything if name in method.aliases]:
         several = threads is not None and threads > 1
@@ -67,12 +67,12 @@ def renamed(old: str, value: Any, new: str, other: Any) -> Any:
     """Return the value of a parameter that was given by its former name, with a DeprecationWarning."""
     if other is not None:
         raise InvalidInputError(f"{old} is the former name of {new}: give one of them")
-    warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=_level_of_caller())
+    warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=level_of_caller())
     return value
 
 
-def _level_of_caller() -> int:
-    """Return the `stacklevel` with which a warning of this module names the line that called the package."""
+def level_of_caller() -> int:
+    """Return the `stacklevel` of a warning of the caller that names the line which called the package."""
     package = __name__.partition(".")[0]
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:

@@ -232,7 +232,8 @@ def alpha_expansion(
     ----------
     data, distance, weights, connectivity, label_costs
         The terms of the energy, as for :meth:`LabelEnergy.from_arrays`; or `data` is a LabelEnergy and the
-        others are not given. `distance` must be a metric.
+        others are not given. `distance` must be a metric. `weights` have a number for each direction and
+        pixel, first of the neighbours to the right, then of those below.
     initial : array_like of integers, shape (h, w) or (d, h, w), optional
         The labelling to start from. Default: at every pixel the first label of least `data`. With label
         costs, the best labelling with a single label instead, if its energy is lower.

@@ -20,6 +20,7 @@ from ..arrays import Array, DType
 from ..certify.exact import accurate_sum
 from ..checks import check_integer
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..graph.grid_input import stacked_by_axis, warn_of_order
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 from ..graph.placement import host_array
 
@@ -49,6 +50,7 @@ class LabelEnergy:
     weights : ndarray of the same dtypes, shape (directions, h, w) or (directions, d, h, w)
         Weight of each pixel and its neighbour in each direction of `offsets`, one of every two opposite ones.
     offsets : tuple of tuples of int
+        The place of the neighbour in each direction, less that of the pixel.
     label_costs : ndarray of int64 or float64, shape (labels,)
     """
 
@@ -82,8 +84,11 @@ class LabelEnergy:
             Cost of two neighbours with these labels; see :func:`potts` and :func:`truncated_linear`.
         weights : array_like
             Factors of the distances: one for all neighbours, or an array of shape
-            ``(connectivity // 2, h, w)`` whose entry [k, p] is that of pixel p and its neighbour in the k-th
-            of `offsets`; entries of neighbours outside are ignored.
+            ``(connectivity // 2, h, w)`` whose entry [k, p] is that of pixel p and its neighbour at the k-th
+            offset; entries of neighbours outside are ignored. For 4 neighbours the offsets are (0, 1),
+            (1, 0), so first right, then down; for 8 neighbours (0, 1), (1, -1), (1, 0), (1, 1). All ascend
+            like this: :doc:`/problems/grid_cut` has the table. A list of an array for each axis, one shorter
+            there, such as (h, w - 1) and (h - 1, w), is taken, too.
         connectivity : int or list of offsets, optional
             4 or 8 neighbours in an image, 6, 18 or 26 in a volume, or a list of forward offsets; default:
             that of `weights`, else 4 and 6.
@@ -115,13 +120,14 @@ class LabelEnergy:
         if labels == 0:
             raise InvalidInputError("there are no labels: data has shape " + str(costs.shape))
         _check_count(labels)
-        factors = _numbers("weights", weights)
+        factors = _numbers("weights", stacked_by_axis(weights, costs.shape[1:], "weights"))
         if connectivity is None:
             connectivity = 2 * (len(factors) if factors.ndim == costs.ndim else len(shape))
         offsets = half_neighbourhood(len(shape), connectivity)
         expected = (len(offsets), *shape)
         if factors.ndim and factors.shape != expected:
             raise InvalidInputError(f"weights must be a number or have shape {expected}, got {factors.shape}")
+        warn_of_order(factors, offsets, "weights")
         if factors.size and factors.min() < 0:
             raise InvalidInputError(f"weights must not be negative, got {factors.min()}")
         once: Array = np.zeros(labels, dtype=np.int64)
