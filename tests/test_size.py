@@ -20,7 +20,7 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 1873,  # aliases of arrays have types; statistics are tables in notebooks
+    ".": 1882,  # aliases of arrays have types; statistics are tables in notebooks
     "assignment": 10470,  # rules are rows
     "bipartite": 5072,  # rules are rows; pieces of several solvers are beside them
     "certify": 4833,  # what a cut allows counts here; what passes a vertex is told from what only arrives
@@ -42,7 +42,7 @@ LINES = {
     "network": 437,  # which functions each class of networks has
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
-    "reductions": 4513,  # shares that sum past int64 are refused
+    "reductions": 4595,  # shares that sum past int64 are refused
     "solving": 2055,  # types of options say what they may be; methods are tables
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 4889,  # rules are rows

@@ -91,6 +91,9 @@ class InfeasibleError(PreflowError, ValueError):
         Columns (rows), fewer than the `violating` ones.
     item : tuple of int or None
         Which matrix of a stack it is.
+    numbers : (int, int) or None
+        How many partners the violating ones need in all, and how many the allowed ones take at most, where a
+        row or a column may have several.
     """
 
     def __init__(
@@ -99,8 +102,10 @@ class InfeasibleError(PreflowError, ValueError):
         violating: tuple[int, ...],
         allowed: tuple[int, ...],
         item: tuple[int, ...] | None = None,
+        numbers: tuple[int, int] | None = None,
     ) -> None:
         self.side, self.violating, self.allowed, self.item = side, violating, allowed, item
+        self.numbers = numbers
         other = "column" if side == "rows" else "row"
         where = "" if item is None else f"matrix {item}: "
         several = len(violating) > 1
@@ -108,8 +113,12 @@ class InfeasibleError(PreflowError, ValueError):
         what = (
             f"{len(allowed) or 'no'} {other}{'s' if len(allowed) > 1 else ''}{' together' if several else ''}"
         )
+        bounds = ""
+        if numbers is not None and allowed:
+            take = "take" if len(allowed) > 1 else "takes"
+            bounds = f", which {take} at most {numbers[1]:,} of the {numbers[0]:,} needed"
         super().__init__(
-            f"{where}no assignment: {who} allowed {what}{': ' + _some(allowed) if allowed else ''}"
+            f"{where}no assignment: {who} allowed {what}{bounds}{': ' + _some(allowed) if allowed else ''}"
         )
         self.advising("partial", True, "leaves some of them over")
 

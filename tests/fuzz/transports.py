@@ -303,19 +303,26 @@ def make_pairs(random: Random, quick: bool = False) -> Case:
         value = fraction(random, style) if floats else integer(random, style)
         return -value if random.random() < 0.1 else value
 
-    return {
+    case = {
         "costs": [[number() for _ in range(m)] for _ in range(n)],
         "columns": m,
         "limit": [random.choice([0, 1, 1, 2, 5]) for _ in range(n)],
         "needs": [random.choice([0, 1, 1, 1, 2, 3]) for _ in range(m)],
         "partial": random.random() < 0.6,
     }
+    bounded = random.random() < 0.3
+    case["least"] = [random.randint(0, min(most, 2)) * bounded for most in case["limit"]]
+    case["maximize"] = random.random() < 0.3
+    return case
 
 
 def check_pairs(case: Case, tally: Tally) -> None:
     """Check assign_jobs, and b_matching of the allowed pairs."""
     costs, limit, needs, m = case["costs"], case["limit"], case["needs"], case["columns"]
     n = len(costs)
+    least, maximize = case.get("least", [0] * n), case.get("maximize", False)
+    if any(few > most for few, most in zip(least, limit, strict=False)) or len(least) != n:
+        return  # a case that was made smaller
     if len(limit) != n or len(needs) != m or not n or any(len(row) != m for row in costs):
         return  # a case that was made smaller
     matrix = np.array([[np.inf if v is None else v for v in row] for row in costs], np.float64)
@@ -328,28 +335,41 @@ def check_pairs(case: Case, tally: Tally) -> None:
         if v is not None
     ]
     reward = 1 + sum(map(abs, prices))
-    arcs = [(n + m, r, 0, limit[r], 0) for r in range(n)] + pairs
+    arcs = [(n + m, r, least[r], limit[r], 0) for r in range(n)] + pairs
     arcs += [(n + c, n + m, 0, needs[c], -reward) for c in range(m)]
     exact = cheapest_flow(n + m + 1, arcs, [0] * (n + m + 1))
+    feasible = exact.ending == "optimal"
     size = sum(exact.flow[len(arcs) - m :])
     terms = Fraction(
         sum(abs(arc[4]) * f for arc, f in zip(arcs[n:], exact.flow[n:-m], strict=False)), 1 << shift
     )
     tally["solves"] += 1
     try:
-        found = reductions.assign_jobs(matrix, limit=limit, needs=needs, partial=case["partial"])
+        found = reductions.assign_jobs(
+            -matrix if maximize else matrix,
+            limit=limit,
+            needs=needs,
+            least=least,
+            maximize=maximize,
+            partial=case["partial"],
+        )
     except CostOverflowError as error:
         require(terms >= LARGEST, "costs that fit are refused", str(error))
         tally["overflow"] += 1
         return
     except InfeasibleError:
-        require(not case["partial"] and size < sum(needs), "called infeasible, and is not")
+        short = not case["partial"] and size < sum(needs)
+        require(short or not feasible, "called infeasible, and is not")
         tally["infeasible"] += 1
         return
     found.verify()
+    require(feasible, "an answer, and workers cannot do the least")
     require(len(found.job) == size, "wrong number of pairs", f"{len(found.job)}, not {size}")
     require(found.complete == (size == sum(needs)), "complete is wrong")
-    check_cost(found, Fraction(exact.cost + reward * size, 1 << shift), terms, "wrong cost of jobs", n + m)
+    worth = Fraction(exact.cost + reward * size, 1 << shift)
+    check_cost(found, -worth if maximize else worth, terms, "wrong cost of jobs", n + m)
+    if any(least):
+        return
     row, column = np.nonzero(np.isfinite(matrix))
     graph = preflow.BipartiteGraph.from_arrays(row, column, shape=(n, m))
     matching = reductions.b_matching(graph, row_limit=limit, column_limit=needs)

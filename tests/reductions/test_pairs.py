@@ -152,13 +152,14 @@ def test_transport(matrix: np.ndarray, data: st.DataObject, floats: bool) -> Non
     assert result.cost == pytest.approx(direct.cost, abs=1e-9)
 
 
-def brute_jobs(matrix: np.ndarray, limit: list[int], needs: list[int]) -> tuple[int, float]:
-    """Return minus the most pairs, and the least cost of as many."""
+def brute_jobs(matrix: np.ndarray, limit: list[int], needs: list[int], least: list[int]) -> tuple[int, float]:
+    """Return minus the most pairs, and the least cost of as many; 1 if no pairs are feasible."""
     n, m = matrix.shape
     best = (1, np.inf)
     for bits in product([0, 1], repeat=n * m):
         chosen = np.array(bits, dtype=bool).reshape(n, m)
-        if (chosen.sum(axis=1) <= limit).all() and (chosen.sum(axis=0) <= needs).all():
+        load = chosen.sum(axis=1)
+        if (load >= least).all() and (load <= limit).all() and (chosen.sum(axis=0) <= needs).all():
             cost = matrix[chosen].sum()
             if np.isfinite(cost):
                 best = min(best, (-int(chosen.sum()), float(cost)))
@@ -172,7 +173,7 @@ def test_jobs(matrix: np.ndarray, data: st.DataObject) -> None:
     n, m = matrix.shape
     limit = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
     needs = data.draw(st.lists(st.integers(0, 2), min_size=m, max_size=m))
-    pairs, cost = brute_jobs(matrix, limit, needs)
+    pairs, cost = brute_jobs(matrix, limit, needs, [0] * n)
     partial = reductions.assign_jobs(matrix, limit=limit, needs=needs, partial=True)
     partial.verify()
     assert (len(partial.job), partial.cost) == (-pairs, cost)
@@ -191,6 +192,63 @@ def test_jobs(matrix: np.ndarray, data: st.DataObject) -> None:
             assert sum(limit[w] for w in error.value.allowed) < len(jobs)
         reachable = np.minimum(open_.sum(axis=1), limit).sum()
         assert reachable < sum(needs[j] for j in jobs) or max(needs) > 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(matrices(), st.data())
+def test_jobs_between_least_and_limit(matrix: np.ndarray, data: st.DataObject) -> None:
+    matrix = matrix[:3, :3]
+    n, m = matrix.shape
+    limit = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    least = [data.draw(st.integers(0, most)) for most in limit]
+    needs = data.draw(st.lists(st.integers(0, 2), min_size=m, max_size=m))
+    maximize = data.draw(st.booleans())
+    given = -matrix if maximize else matrix
+    pairs, cost = brute_jobs(matrix, limit, needs, least)
+    arguments = {"limit": limit, "needs": needs, "least": least, "maximize": maximize}
+    if pairs == 1:
+        for partial in (False, True):
+            with pytest.raises(InfeasibleError):
+                reductions.assign_jobs(given, **arguments, partial=partial)
+        return
+    found = reductions.assign_jobs(given, **arguments, partial=True)
+    found.verify()
+    assert (len(found.job), found.cost) == (-pairs, -cost if maximize else cost)
+    if -pairs == sum(needs):
+        found = reductions.assign_jobs(given, **arguments)
+        found.verify()
+        assert found.cost == (-cost if maximize else cost)
+        sign = -1 if maximize else 1
+        bounds = np.where(found.rent < 0, least, limit)
+        bound = sign * (found.price @ found.needs) - found.rent @ bounds
+        if max(needs, default=0) <= 1:
+            assert bound == pytest.approx(cost, abs=1e-9)
+            worth = sign * given + found.rent[:, None] - sign * found.price
+            assert (worth >= -1e-9).all()
+    else:
+        with pytest.raises(InfeasibleError, match=r"of the .* needed|allowed no"):
+            reductions.assign_jobs(given, **arguments)
+
+
+def test_errors_of_jobs_count_limits() -> None:
+    """They say what the limits, and the least numbers, allow, beside the numbers of workers and jobs."""
+    shifts = np.zeros((8, 21))
+    with pytest.raises(InfeasibleError, match="8 rows together, which take at most 16 of the 21 needed"):
+        reductions.assign_jobs(shifts, limit=2)
+    for partial in (False, True):
+        with pytest.raises(InfeasibleError) as error:
+            reductions.assign_jobs(np.zeros((3, 4)), limit=5, least=[3, 2, 0], partial=partial)
+        assert (error.value.numbers, error.value.violating) == ((5, 4), (0, 1))
+        assert "partial" not in str(error.value)
+    named = {"ada": {"sew": 1, "cook": 2}, "bob": {"sew": 4}}
+    with pytest.raises(InfeasibleError, match="row bob is allowed 1 column, which takes at most 1 of the 2"):
+        reductions.assign_jobs(named, limit=2, least={"ada": 0, "bob": 2})
+    with pytest.raises(InvalidInputError, match="worker 'bob' does at least 2 and at most 1 jobs"):
+        reductions.assign_jobs(named, limit={"ada": 2, "bob": 1}, least=2)
+    found = reductions.assign_jobs([[4, 1, 2], [2, 3, 9]], limit=3, least=[0, 2], maximize=True)
+    for wrong in (replace(found, least=np.array([0, 3])), replace(found, maximize=False)):
+        with pytest.raises(VerificationError):
+            wrong.verify()
 
 
 def test_the_number_of_jobs_is_proved() -> None:
@@ -277,7 +335,7 @@ def test_jobs_with_labels() -> None:
         )
         assert series.pairs() == found.pairs()
     with pytest.raises(
-        InfeasibleError, match="columns sew, cook, sweep are allowed 2 rows together: ada, bob;"
+        InfeasibleError, match="columns sew, cook, sweep are allowed 2 rows together, which take at most 2 "
     ):
         reductions.assign_jobs(matrix)
     plain = reductions.assign_jobs(matrix.to_numpy(), limit=[1, 2])

@@ -118,7 +118,7 @@ def _named(problem: CostFile) -> Iterator[None]:
         other = "columns" if error.side == "rows" else "rows"
         violating = names[error.side][list(error.violating)].tolist()
         allowed = names[other][list(error.allowed)].tolist()
-        raise InfeasibleError(error.side, tuple(violating), tuple(allowed)) from None
+        raise InfeasibleError(error.side, tuple(violating), tuple(allowed), None, error.numbers) from None
 
 
 def _write_pairs(file: str, problem: CostFile, result: AssignmentResult, to_table: bool) -> None:

@@ -277,9 +277,9 @@ def read_limits(values: ArrayLike, count: int, name: str) -> NDArray[np.int64]:
     return whole
 
 
-def one_matrix(cost: AnyArray) -> DenseCosts | SparseCosts:
+def one_matrix(cost: AnyArray, maximize: bool = False) -> DenseCosts | SparseCosts:
     """Return one matrix of costs in host memory."""
-    costs: Any = as_costs(cost, False, may_be_huge=True)
+    costs: Any = as_costs(cost, maximize, may_be_huge=True)
     if not isinstance(costs, DenseCosts | SparseCosts) or costs.leading:
         raise InvalidInputError("cost must be one matrix, dense or sparse, in host memory")
     if costs.base is not None:

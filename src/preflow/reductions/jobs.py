@@ -1,7 +1,8 @@
 """An assignment in which a worker takes several jobs, as a minimum-cost flow.
 
 A source supplies workers up to their limits, a pair of a worker and a job is an arc with its cost, and jobs
-pass on as many workers as they need to a sink. Potentials become what a worker's time and a job are worth.
+pass on as many workers as they need to a sink. The least number of jobs of a worker is the lower bound of the
+arc from the source. Potentials become what a worker's time and a job are worth.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..certify.fields import check_array
 from ..drawing.pairs import check_cells, draw_costs
 from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, VerificationError
 from ..graph.cost_edges import with_edges_read
-from ..graph.cost_network import CostNetwork
+from ..graph.cost_network import CostNetwork, lower_of
 from ..graph.costs import DenseCosts
 from ..graph.edge_tables import Tabular, in_order_of, labels_of
 from ..mincost.result import MinCostFlowResult
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JobAssignment(Tabular, DrawnResult):
-    """The cheapest way to give jobs to workers, and the prices that prove it.
+    """The cheapest way (the best, with `maximize`) to give jobs to workers, and the prices that prove it.
 
     Attributes
     ----------
@@ -44,12 +45,14 @@ class JobAssignment(Tabular, DrawnResult):
     load : ndarray of int64, shape (num_workers,)
         How many jobs each worker does.
     rent : ndarray, shape (num_workers,)
-        What one more job of a full worker's time is worth; 0 for a worker with time left.
+        What one more job of a full worker's time is worth; 0 for a worker with time left. Below zero where a
+        worker does no more jobs than the least: what one job fewer would be worth.
     price : ndarray, shape (num_jobs,)
-        The price of doing a job: at most the cost plus the rent of each worker. Equal for a pair that was
-        chosen, if the job needs one worker. If all jobs are done, `cost` is the sum of the prices times what
-        the jobs need, less the rents times the limits, less what pairs of jobs that need several workers cost
-        below the price of the job.
+        The price of doing a job: at most the cost plus the rent of each worker (with `maximize`, at least the
+        worth less the rent). Equal for a pair that was chosen, if the job needs one worker. If all jobs are
+        done, `cost` is the sum of the prices times what the jobs need, less the rents times the limits (times
+        the least numbers, where rents are below zero), less what pairs of jobs that need several workers cost
+        below the price of the job. With `maximize`, rents and what such pairs are worth above it are added.
     result : MinCostFlowResult
         The flow and the potentials.
     complete : bool
@@ -59,6 +62,9 @@ class JobAssignment(Tabular, DrawnResult):
         among them sum to the number of pairs: no assignment has more.
     labels : (tuple, tuple) or None
         The caller's labels of workers and of jobs, if the costs have some.
+    least : ndarray of int64, shape (num_workers,)
+        How many jobs each worker does at least.
+    maximize : bool
     """
 
     worker: NDArray[np.int64]
@@ -73,7 +79,9 @@ class JobAssignment(Tabular, DrawnResult):
     complete: bool
     cover_workers: NDArray[np.bool_]
     cover_jobs: NDArray[np.bool_]
-    labels: SideLabels = None
+    labels: SideLabels
+    least: NDArray[np.int64]
+    maximize: bool
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """Return the pairs (worker, job), named by the caller's labels if the costs have some."""
@@ -110,10 +118,11 @@ class JobAssignment(Tabular, DrawnResult):
         """Return worker, job and cost of each pair that is allowed."""
         n, network = len(self.limit), self.result.network
         pairs = slice(n, network.num_arcs - len(self.needs))
+        cost = network.cost[pairs]
         return (
             network.tail[pairs].astype(np.int64),
             network.head[pairs].astype(np.int64) - n,
-            network.cost[pairs],
+            -cost if self.maximize else cost,
         )
 
     @property
@@ -135,28 +144,34 @@ class JobAssignment(Tabular, DrawnResult):
         check_array(np, self.load, "load", (n,), np.int64)
         if not np.array_equal(load, self.load) or (load > self.limit).any():
             raise VerificationError("a worker has more jobs than allowed")
+        check_array(np, self.least, "least", (n,), np.int64)
+        if (load < self.least).any():
+            raise VerificationError("a worker has fewer jobs than it must have")
+        if type(self.maximize) is not bool:
+            raise VerificationError(f"maximize is {self.maximize!r}")
         if (done != self.needs).any() if self.complete else (done > self.needs).any():
             raise VerificationError("a job has the wrong number of workers")
         if type(self.complete) is not bool or self.complete != bool((done == self.needs).all()):
             raise VerificationError(f"complete is {self.complete!r}, and it says whether all jobs are done")
         worker, job, cost = self._allowed()
-        network = _network(worker, job, cost, self.limit, self.needs)
-        if not (
-            alike(network, self.result.network) and np.array_equal(network.cost, self.result.network.cost)
-        ):
+        sign, given = (-1 if self.maximize else 1), self.result.network
+        network = _network(worker, job, sign * cost, (self.least, self.limit), self.needs)
+        same = alike(network, given) and np.array_equal(network.cost, given.cost)
+        if not (same and np.array_equal(lower_of(network), lower_of(given))):
             raise VerificationError("the flow is not one of the network of this assignment")
         if self.result.amount != len(self.worker):
             raise VerificationError("the flow is not one of all jobs")
         sent = self.result.flow[n : network.num_arcs - m] > 0
         if not np.array_equal(np.sort(self._numbers()), np.sort((worker * m + job)[sent])):
             raise VerificationError("the pairs are not those of the flow")
-        if self.cost != self.result.cost:
-            raise VerificationError(f"the pairs cost {self.result.cost}, not {self.cost}")
+        if self.cost != sign * self.result.cost:
+            raise VerificationError(f"the pairs cost {sign * self.result.cost}, not {self.cost}")
         left = int(np.count_nonzero(~self.cover_workers[worker] & ~self.cover_jobs[job]))
         most = left + int(self.limit[self.cover_workers].sum()) + int(self.needs[self.cover_jobs].sum())
         if most != len(self.worker):
             raise VerificationError(f"the cover proves that there are at most {most} pairs")
-        for name, prices in zip(("rent", "price"), _prices(self.result, n, m), strict=True):
+        found = _prices(self.result, self.least, sign)
+        for name, prices in zip(("rent", "price"), found, strict=True):
             check_array(np, getattr(self, name), name, prices.shape, prices.dtype)
             if not np.array_equal(getattr(self, name), prices):
                 raise VerificationError(f"{name} is not that of the potentials of the flow")
@@ -179,12 +194,13 @@ def _network(
     worker: NDArray[np.int64],
     job: NDArray[np.int64],
     cost: Array,
-    limit: NDArray[np.int64],
+    bounds: tuple[NDArray[np.int64], NDArray[np.int64]],
     needs: NDArray[np.int64],
     supply: NDArray[np.int64] | None = None,
 ) -> CostNetwork:
-    """Return the network of the pairs that are allowed."""
-    n, m = len(limit), len(needs)
+    """Return the network of allowed pairs; `bounds` are the fewest and the most jobs of each worker."""
+    (least, limit), m = bounds, len(needs)
+    n = len(limit)
     source, sink = n + m, n + m + 1
     return CostNetwork.from_arrays(
         np.concatenate([np.full(n, source), worker, n + np.arange(m)]),
@@ -192,16 +208,18 @@ def _network(
         # The arc of a job that needs one worker is never full: its reduced cost is then not negative.
         capacity=np.concatenate([limit, np.where(needs[job] == 1, 2, 1), needs]),
         cost=np.concatenate([np.zeros(n, cost.dtype), cost, np.zeros(m, cost.dtype)]),
+        lower=np.append(least, np.zeros(len(cost) + m, dtype=np.int64)) if least.any() else None,
         supply=supply,
         num_vertices=n + m + 2,
     )
 
 
-def _prices(result: MinCostFlowResult, num_workers: int, num_jobs: int) -> tuple[Array, Array]:
-    """Return the rents of workers and the prices of jobs by the potentials of a flow."""
-    n, m = num_workers, num_jobs
-    potentials = result.potentials - result.potentials[n + m]
-    return np.maximum(potentials[:n], 0), potentials[n : n + m].copy()
+def _prices(result: MinCostFlowResult, least: NDArray[np.int64], sign: int) -> tuple[Array, Array]:
+    """Return the rents of workers and the prices of jobs by the potentials of a flow; -1: of the most."""
+    n = len(least)
+    potentials = result.potentials - result.potentials[-2]
+    rent, price = potentials[:n], potentials[n:-2]
+    return np.where(least > 0, rent, np.maximum(rent, 0)), sign * price
 
 
 def _within(numbers: Array, count: int) -> bool:
@@ -225,6 +243,9 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
         Whether jobs may be left over if not all can be done.
     labels : (tuple, tuple) or None
         The caller's labels of workers and of jobs, if the costs have some.
+    least : ndarray of int64, shape (num_workers,)
+    maximize : bool
+        Whether the costs of the network are those given with the opposite sign.
 
     Examples
     --------
@@ -243,26 +264,48 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
     limit: NDArray[np.int64]
     needs: NDArray[np.int64]
     partial: bool
-    labels: SideLabels = None
+    labels: SideLabels
+    least: NDArray[np.int64]
+    maximize: bool
 
     @classmethod
-    def of(cls, cost: AnyArray, *, limit: ArrayLike = 1, needs: ArrayLike = 1, partial: bool = False) -> Self:
+    def of(
+        cls,
+        cost: AnyArray,
+        *,
+        limit: ArrayLike = 1,
+        needs: ArrayLike = 1,
+        least: ArrayLike = 0,
+        maximize: bool = False,
+        partial: bool = False,
+    ) -> Self:
         """Build the network; arguments are those of :func:`assign_jobs`."""
         if not isinstance(partial, bool):
             raise InvalidInputError(f"partial must be True or False, got {partial!r}")
-        given = one_matrix(with_edges_read(cost))
+        given = one_matrix(with_edges_read(cost), maximize)
         _, n, m = given.shape
         workers, jobs = given.labels or (None, None)
-        limit, needs = in_order_of(workers, limit, "limit"), in_order_of(jobs, needs, "needs")
         pairs = given.to_sparse() if isinstance(given, DenseCosts) else given
-        limits, needed = read_limits(limit, n, "limit"), read_limits(needs, m, "needs")
+        lowest, limits = (
+            read_limits(in_order_of(workers, part, name), n, name)
+            for part, name in ((least, "least"), (limit, "limit"))
+        )
+        needed = read_limits(in_order_of(jobs, needs, "needs"), m, "needs")
+        if (lowest > limits).any():
+            wrong = int((lowest > limits).argmax())
+            name = wrong if workers is None else workers[wrong]
+            raise InvalidInputError(
+                f"worker {name!r} does at least {lowest[wrong]:,} and at most {limits[wrong]:,} jobs: "
+                "least is above limit"
+            )
         worker, job = pairs.row, pairs.column.astype(np.int64)
         source, sink = n + m, n + m + 1
         supply = None
         if not partial:
             supply = np.zeros(n + m + 2, dtype=np.int64)
             supply[[source, sink]] = needed.sum(), -needed.sum()
-        network = _network(worker, job, pairs.values, limits, needed, supply)
+        values = -pairs.values if maximize else pairs.values
+        network = _network(worker, job, values, (lowest, limits), needed, supply)
         return cls(
             network=network,
             source=source,
@@ -271,6 +314,8 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
             needs=needed,
             partial=partial,
             labels=given.labels,
+            least=lowest,
+            maximize=bool(maximize),
         )
 
     def solve(self, **arguments: Unpack[Keywords]) -> JobAssignment:
@@ -279,28 +324,45 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
         Raises
         ------
         InfeasibleError
-            Some jobs together need more workers than they are allowed: the error names them.
+            Some jobs together need more than the workers do that are allowed, or some workers must do more
+            than the jobs need that they are allowed: the error names them.
         """
-        if self.partial:
-            return self.solution(max_flow_min_cost(self.network, self.source, self.sink, **arguments))
         try:
+            if self.partial:
+                return self.solution(max_flow_min_cost(self.network, self.source, self.sink, **arguments))
             return super().solve(**arguments)
         except InfeasibleFlowError as error:
-            n, m = len(self.limit), len(self.needs)
-            inside = np.zeros(n + m + 2, dtype=bool)
-            inside[list(error.vertices)] = True
-            jobs = np.flatnonzero(~inside[n : n + m] & (self.needs > 0))
-            pairs = slice(n, self.network.num_arcs - m)
-            worker, job = self.network.tail[pairs], self.network.head[pairs].astype(np.int64) - n
-            allowed = np.unique(worker[np.isin(job, jobs)])
-            workers, names = self.labels or (None, None)
-            violating, partners = labels_of(names, jobs).tolist(), labels_of(workers, allowed).tolist()
-            raise InfeasibleError("columns", tuple(violating), tuple(partners)) from None
+            raise self._infeasible(error) from None
+
+    def _infeasible(self, error: InfeasibleFlowError) -> InfeasibleError:
+        """Return the error that names the jobs of a cut, or its workers who must do too much."""
+        n, m = len(self.limit), len(self.needs)
+        inside = np.zeros(n + m + 3, dtype=bool)
+        inside[list(error.vertices)] = True
+        pairs = slice(n, self.network.num_arcs - m)
+        worker, job = self.network.tail[pairs], self.network.head[pairs].astype(np.int64) - n
+        sides = (worker, self.least, self.limit, "rows"), (job, self.needs, self.needs, "columns")
+        chosen = inside[:n] & (self.least > 0)
+        if inside[self.source]:
+            sides, chosen = sides[::-1], ~inside[n : n + m] & (self.needs > 0)
+        (ends, asked, _, side), (others, _, most, _) = sides
+        partners = np.bincount(others[chosen[ends]], minlength=len(most))
+        names = [self.labels[each[3] == "columns"] if self.labels else None for each in sides]
+        violating, allowed = np.flatnonzero(chosen), np.flatnonzero(partners)
+        found = InfeasibleError(
+            side,
+            tuple(labels_of(names[0], violating).tolist()),
+            tuple(labels_of(names[1], allowed).tolist()),
+            numbers=(int(asked[chosen].sum()), int(np.minimum(partners, most).sum())),
+        )
+        if side == "rows":
+            found.advice = ()  # whatever is left over, these workers lack jobs
+        return found
 
     def solution(self, result: MinCostFlowResult) -> JobAssignment:
         """Return the pairs and the prices."""
         check_fits(result, self.network)
-        n, m = len(self.limit), len(self.needs)
+        n, m, sign = len(self.limit), len(self.needs), -1 if self.maximize else 1
         pairs = slice(n, self.network.num_arcs - m)
         used = np.flatnonzero(result.flow[pairs] > 0)
         worker = self.network.tail[pairs][used].astype(np.int64)
@@ -312,9 +374,9 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
         return JobAssignment(
             worker[order],
             job[order],
-            result.cost,
+            sign * result.cost,
             result.flow[:n].astype(np.int64),
-            *_prices(result, n, m),
+            *_prices(result, self.least, sign),
             self.limit,
             self.needs,
             result,
@@ -322,6 +384,8 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
             cover_workers,
             cover_jobs,
             self.labels,
+            self.least,
+            self.maximize,
         )
 
 
@@ -330,13 +394,16 @@ def assign_jobs(
     *,
     limit: ArrayLike = 1,
     needs: ArrayLike = 1,
+    least: ArrayLike = 0,
+    maximize: bool = False,
     partial: bool = False,
     **arguments: Unpack[Keywords],
 ) -> JobAssignment:
-    """Give jobs to workers at the least total cost, where a worker takes up to `limit` jobs.
+    """Give jobs to workers at the least total cost, where a worker takes `least` to `limit` jobs.
 
-    Other names for it: the semi-assignment problem; with `needs` above one, minimum-cost b-matching. For one
-    job each, :func:`preflow.linear_assignment` is faster.
+    Other names for it: the semi-assignment problem, the roster; with `needs` above one, minimum-cost
+    b-matching; with clusters as workers and points as jobs, clusters of bounded size. For one job each,
+    :func:`preflow.linear_assignment` is faster.
 
     Parameters
     ----------
@@ -349,8 +416,13 @@ def assign_jobs(
         The most jobs that each worker takes. A mapping or a Series has it by label.
     needs : array_like of integers, shape (num_jobs,), mapping, Series or scalar
         How many different workers each job needs.
+    least : array_like of integers, shape (num_workers,), mapping, Series or scalar
+        The fewest jobs that each worker takes.
+    maximize : bool
+        Find the largest total instead: `cost` is what pairs are worth, and -inf is not allowed.
     partial : bool
         If not all can be done, do as much as possible, at the least cost, instead of raising InfeasibleError.
+        Workers still do `least` jobs.
     **arguments
         ``method``, ``threads`` and the other arguments of :func:`preflow.min_cost_flow`.
 
@@ -363,7 +435,8 @@ def assign_jobs(
     InvalidInputError
         An argument is malformed.
     InfeasibleError
-        Some jobs together need more workers than they are allowed: the error names them.
+        Some jobs together need more than the workers do that are allowed, or some workers must do more than
+        the jobs need that they are allowed: the error names them, with these numbers.
 
     Examples
     --------
@@ -372,6 +445,15 @@ def assign_jobs(
     >>> found.worker.tolist(), found.cost, found.rent.tolist()
     ([0, 0, 1, 0], 11, [0, 0])
     >>> found.verify()
+
+    Two clusters of two or three points each, by squared distances:
+
+    >>> points, centres = [0, 1, 2, 3, 9], [2, 9]
+    >>> distances = [[(centre - point) ** 2 for point in points] for centre in centres]
+    >>> preflow.reductions.assign_jobs(distances, least=2, limit=3).worker.tolist()
+    [0, 0, 0, 1, 1]
     """
-    reduction = JobsAsMinCostFlow.of(cost, limit=limit, needs=needs, partial=partial)
+    reduction = JobsAsMinCostFlow.of(
+        cost, limit=limit, needs=needs, least=least, maximize=maximize, partial=partial
+    )
     return reduction.solve(**arguments)
