@@ -24,7 +24,7 @@ LINES = {
     "assignment": 10470,  # rules are rows
     "bipartite": 5072,  # rules are rows; pieces of several solvers are beside them
     "certify": 4833,  # what a cut allows counts here; what passes a vertex is told from what only arrives
-    "cli": 3965,
+    "cli": 3972,
     "connectivity": 1939,
     "cuda": 2191,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7489,  # arguments by name
@@ -35,7 +35,7 @@ LINES = {
     "graph": 10863,  # results become tables; arrays of one axis are read by their shapes
     "gridcut": 7516,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2432,
-    "io": 3009,  # binary files are told from text, with what reads them
+    "io": 3209,  # binary files are told from text, with what reads them
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10845,  # methods of batches import NoOptions, solvers functions of arcs; what a relabel counts
     "mincost": 5239,  # rules are rows

@@ -74,7 +74,7 @@ def test_or_library(tmp_path: Path) -> None:
     path = tmp_path / "assign3.txt"
     path.write_text(" 3\n 4 1 3 2\n 0 5 3\n 2 2\n")
     assert read_costs(path).costs.tolist() == COSTS
-    path.write_text("1 2.5")
+    path.write_text("1\n2.5")
     assert read_costs(path).costs.tolist() == [[2.5]]
 
 
@@ -100,8 +100,10 @@ def test_time_limit(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "empty"),
-        ("2 1 2 3", "expected 2 x 2 costs"),
-        ("2 1 2 3 x", "numbers"),
+        ("2\n1 2 3", "expected 2 x 2 costs"),
+        ("2\n1 2 3 x", "numbers"),
+        ("3 1 2 3 x", "costs:1: 'x' in field 5 is not a number"),
+        ("1 2\n\n3\n", "costs:3: expected 2 fields, as in line 1, got 1"),
         ("p max 2 1\n", "expected 'p asn"),
         ("p asn 2 1\np asn 2 1\n", "a second p line"),
         ("n 1\np asn 2 1\n", "before the p line"),

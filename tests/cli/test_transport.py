@@ -71,8 +71,10 @@ def test_bad_input(folder: Path, file: str, content: list[object], message: str)
 
 
 def test_bad_files(folder: Path) -> None:
-    Path("text.npy").write_text("1 2 3\n")
-    assert "masses are a NumPy array" in fail("transport", "cost.npy", "--a", "text.npy", "--b", "b.npy")
+    Path("text.npy").write_text("1 two 3\n")
+    assert "text.npy:1: 'two' in field 2 is not a number" in fail(
+        "transport", "cost.npy", "--a", "text.npy", "--b", "b.npy"
+    )
     assert "cannot be read" in fail("transport", "cost.npy", "--a", "none.npy", "--b", "b.npy")
     assert "would be overwritten" in fail("transport", "cost.npy", *MASSES, "--out", "a.npy")
     assert "unknown method" in fail("transport", "cost.npy", *MASSES, "--method", "simplex")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import lzma
 import os
 import pickle
 import random
@@ -238,7 +239,9 @@ HOSTILE: dict[str, tuple[Reader, bytes, str]] = {
     "text as costs": (read_costs, sparse(data=["a"], indices=[0], indptr=[0, 1, 1]), "no numbers"),
     # Streams
     "not gzip": (read_edge_list, b"\x1f\x8bnothing", "damaged gzip"),
-    "bzip2": (read_edge_list, bz2.compress(b"0 1\n"), "compressed, but not by gzip"),
+    "zstd": (read_edge_list, b"(\xb5/\xfd\x04\x00", "compressed by zstd"),
+    "half of bzip2": (read_edge_list, bz2.compress(b"0 1\n")[:-4], "damaged bzip2"),
+    "half of xz": (read_edge_list, lzma.compress(b"0 1\n")[:-4], "damaged xz"),
 }
 
 
@@ -346,13 +349,18 @@ def bomb(head: bytes, size: int) -> bytes:
         (read_flo, struct.pack("<fii", 202021.25, 1, 1)),
     ],
 )
-def test_gzip_bombs(read: Reader, head: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bombs(read: Reader, head: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("preflow.io.files.MOST_UNANNOUNCED", "preflow.io.record_reader.MOST_COMMENTS"):
         monkeypatch.setattr(name, 1 << 20)
     monkeypatch.setattr(files, "SPARE", 1 << 20)
-    path = written(tmp_path, bomb(head, 1 << 26))
-    with pytest.raises(ParseError, match="expands to more than"):
-        read(path)
+    for content in (
+        bomb(head, 1 << 26),
+        bz2.compress(head + bytes(1 << 26)),
+        lzma.compress(head + bytes(1 << 26)),
+    ):
+        path = written(tmp_path, content)
+        with pytest.raises(ParseError, match="expands to more than"):
+            read(path)
 
 
 def test_what_compresses_well_is_no_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,7 +369,7 @@ def test_what_compresses_well_is_no_bomb(tmp_path: Path, monkeypatch: pytest.Mon
     path = written(tmp_path, gzip.compress(saved(costs)))
     assert 8 * costs.size > files.MOST_EXPANSION * path.stat().st_size
     assert read_costs(path).costs.shape == (1000, 1000)
-    path = written(tmp_path, gzip.compress(b"500 " + b"7 " * 500**2))
+    path = written(tmp_path, gzip.compress(b"500\n" + b"7 " * 500**2))
     assert read_costs(path).costs.shape == (500, 500)
     np.savez_compressed(tmp_path / "x.npz", **{"format": b"coo", "shape": (2, 2)}, data=[1], row=[1], col=[0])
     assert read_costs(tmp_path / "x.npz").costs.toarray().tolist() == [[0, 0], [1, 0]]

@@ -11,7 +11,7 @@ import click
 
 from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, ParseError
 from .file_problem import FileProblem
-from .files import ARCHIVE, write_arrays, write_lines, write_table
+from .files import ARCHIVE, is_table, write_arrays, write_lines, write_table
 from .options import number
 from .session import Command
 
@@ -44,7 +44,8 @@ def assign(
     table without a column cost is a matrix: its first column has the
     names of the rows, its first line those of the columns, and inf is a
     pair that is not allowed. Pairs then go to a table with these names and
-    the costs.
+    the costs. A table of numbers alone, as numpy.savetxt writes it, is a
+    matrix without names.
 
     For example:
 
@@ -57,7 +58,8 @@ def assign(
     Parameters
     ----------
     file : FILE
-        DIMACS .asn, OR-Library .txt, both perhaps .gz, .npy, or a table .csv, .tsv or .parquet.
+        DIMACS .asn, OR-Library or a matrix of numbers .txt, .npy, sparse .npz, or a table .csv, .tsv or
+        .parquet; text perhaps .gz.
     output : FILE
         Write the pairs to this file; - is standard output.
     unmatched_cost : COST
@@ -68,7 +70,7 @@ def assign(
     from ..io.costs import read_costs
     from .reports import amount
 
-    task = FileProblem(file, output, maximize=maximize, **options)
+    task = FileProblem(file, output, has_names=_has_names(file), maximize=maximize, **options)
     singles = None if unmatched_cost is None else _costs_of_singles(unmatched_cost)
     problem = task.read(read_costs, file, ends=task.ends)
     task.columns = problem.read
@@ -91,6 +93,13 @@ def assign(
             ("cost", amount(result, "cost", "largest" if maximize else "least")),
         ],
     )
+
+
+def _has_names(file: str) -> bool:
+    """Return whether the rows and columns of costs have names: in a table, unless it has numbers alone."""
+    from ..io.costs import is_matrix
+
+    return is_table(file) and not is_matrix(file)
 
 
 def _costs_of_singles(text: str) -> float | tuple[float, float]:
@@ -147,7 +156,8 @@ def transport(file: str, *, a: str, b: str, out: str | None = None, **options: A
     plan. Lines have the vertices of a DIMACS file, else numbers from 1.
 
     Costs in a table have names, as those of `preflow assign`. Masses are
-    then tables of names and masses, and the plan is a table, too.
+    then tables of names and masses, and the plan is a table, too. Where
+    costs have no names, masses are numbers alone, in .npy or text.
 
     For example:
 
@@ -158,9 +168,9 @@ def transport(file: str, *, a: str, b: str, out: str | None = None, **options: A
     Parameters
     ----------
     file : COST
-        Costs: .npy, sparse .npz, OR-Library .txt, DIMACS .asn or a table (.csv, .tsv, .parquet).
+        Costs: .npy, sparse .npz, numbers in .txt or .csv, DIMACS .asn or a table (.csv, .tsv, .parquet).
     a : A
-        Masses of the rows: .npy, or a table of names and masses.
+        Masses of the rows: .npy, numbers in .txt or .csv, or a table of names and masses.
     b : B
         Masses of the columns.
     out : PLAN
@@ -170,7 +180,7 @@ def transport(file: str, *, a: str, b: str, out: str | None = None, **options: A
     from ..transportation.api import transport as solve
     from .reports import amount, counted, total
 
-    task = FileProblem(file, out, others=[a, b], **options)
+    task = FileProblem(file, out, others=[a, b], has_names=_has_names(file), **options)
     task.check_method("transport")
 
     def read() -> tuple[CostFile, Array, Array]:
@@ -207,20 +217,16 @@ def _read_masses(file: str, names: Array) -> Array:
     import numpy as np
 
     from ..graph.placement import exact_array
-    from ..io.tables import is_table, read_amounts
+    from ..io.costs import read_masses
+    from ..io.tables import read_amounts
 
-    if is_table(file):
+    if _has_names(file):
         amounts = {str(name): amount for name, amount in read_amounts(file).items()}
         by_name = [amounts.pop(str(name), 0) for name in names.tolist()]
         if amounts:
             raise ParseError(file, None, f"{next(iter(amounts))!r} has a mass, and the costs do not have it")
         return exact_array(by_name, "masses") if by_name else np.zeros(0, dtype=np.int64)
-    from ..io.numpy_arrays import load_array
-
-    masses = load_array(file, "masses")
-    if masses.ndim != 1:
-        raise ParseError(file, None, f"masses are one for each row or column, got shape {masses.shape}")
-    return masses
+    return read_masses(file)
 
 
 def _write_plan(file: str, problem: CostFile, result: TransportResult, to_table: bool) -> None:

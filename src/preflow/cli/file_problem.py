@@ -38,6 +38,7 @@ class FileProblem:
         *,
         others: Iterable[str | None] = (),
         written: Iterable[str | None] = (),
+        has_names: bool | None = None,
         ends: str | None = None,
         option: tuple[str, ...] = (),
         verify: bool = False,
@@ -49,7 +50,7 @@ class FileProblem:
         if json and output == STREAM:
             raise InvalidInputError("--json and --output - would both write to standard output")
         self.file, self.output, self.verify, self.json = file, output, verify, json
-        self.ends, self.is_table = two_names(ends), is_table(file)
+        self.ends, self.is_table = two_names(ends), is_table(file) if has_names is None else has_names
         if ends is not None and not self.is_table:
             raise InvalidInputError(f"{file}: --ends is for tables")
         self.written = [output, *written]

@@ -1,6 +1,7 @@
-"""Costs of assignments from files: DIMACS ``.asn``, OR-Library, NumPy ``.npy``, SciPy ``.npz``, tables.
+"""Costs of assignments from files: DIMACS ``.asn``, OR-Library, NumPy ``.npy``, SciPy ``.npz``, text.
 
-Tables are those of :mod:`.tables`. Files may be compressed by gzip. A DIMACS problem reads::
+Text is a table of :mod:`.tables`, or a matrix of numbers alone, as ``numpy.savetxt`` writes it. Files may be
+compressed. A DIMACS problem reads::
 
     c comment
     p asn VERTICES ARCS
@@ -8,7 +9,8 @@ Tables are those of :mod:`.tables`. Files may be compressed by gzip. A DIMACS pr
     a TAIL HEAD COST
 
 with an ``n`` line for every row; the other vertices are columns, and an arc leads from a row to a column. An
-OR-Library file has the number of rows and then the square matrix row by row, in lines of any length.
+OR-Library file has the number of rows, mostly on a line of its own, and then the square matrix row by row, in
+lines of any length.
 """
 
 from __future__ import annotations
@@ -26,16 +28,17 @@ from ..graph.network import EXACT_FLOAT, INT64_MAX
 from ..graph.sparse_input import read_sparse
 from .dimacs import parse_problem, rows_of_assignment
 from .files import check_text, check_vertices, parsing, read_bytes
+from .number_rows import COMMENT, is_number, read_numbers, rows_of, separator_of
 from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
 from .record_reader import INTEGER, announced_bytes, shown
+from .tables import PARQUET, is_table, read_cost_table
 from .tables import CostFile as CostFile
-from .tables import is_table, read_cost_table
 
 if TYPE_CHECKING:
     pass
 
-#: The beginning of an OR-Library file; no number in it, with the blanks around it, has this many bytes.
-NUMBER_OF_ROWS, LONGEST_NUMBER = re.compile(rb"\s*(\d{1,9})\s"), 64
+#: The first line of an OR-Library file; no number in it, with the blanks around it, has this many bytes.
+NUMBER_OF_ROWS, LONGEST_NUMBER = re.compile(rb"\s*(\d{1,9})[ \t\r]*\n"), 64
 #: Arrays of an archive, by the format of the matrix.
 STORED = {
     "csr": ("data", "indices", "indptr"),
@@ -52,7 +55,7 @@ def read_costs(path: str | Path, *, ends: tuple[str, str] | None = None) -> Cost
     `ends` are the columns of rows and of columns in a table, where their names do not say so. ParseError: the
     file cannot be read or is malformed, or has more than 2**22 rows and columns, and 256 more for each cost.
     """
-    if is_table(path):
+    if is_table(path) and not is_matrix(path):
         return read_cost_table(path, ends=ends)
     with parsing(path, "file of costs"):
         data = read_bytes(path, _announced)
@@ -63,7 +66,7 @@ def read_costs(path: str | Path, *, ends: tuple[str, str] | None = None) -> Cost
         if data.lstrip()[:1].isalpha():
             return _read_dimacs(path, data)
         check_text(path, data)
-        return _read_matrix(path, data)
+        return _read_text(path, data)
 
 
 def _announced(head: bytes) -> int | None:
@@ -140,10 +143,61 @@ def _native(array: Array) -> Array:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _read_matrix(path: str | Path, data: bytes) -> CostFile:
-    words = data.split()
-    if not words:
+def is_matrix(path: str | Path) -> bool:
+    """Return whether a table has numbers alone, without names of rows and columns.
+
+    ParseError: its first line may be one or the other.
+    """
+    if not is_table(path) or str(path).endswith(PARQUET):
+        return False
+    data = read_bytes(path)
+    first = next(rows_of(data), None)
+    if first is None or not all(map(is_number, first.fields)):
+        return False
+    comment = data.lstrip().split(b"\n", 1)[0]
+    if COMMENT.match(comment) and len(comment.split(separator_of(data))) == len(first.fields):
+        message = "a comment or the names of columns? Leave the line out in a matrix of numbers, else the "
+        raise ParseError(path, 1, f"{message}{comment[:1].decode()}")
+    if len(first.fields) > 1 and first.fields == [b"%d" % number for number in range(len(first.fields))]:
+        message = "the numbers of the columns, or costs? Leave the line out, or write costs with a point, 0.0"
+        raise ParseError(path, first.line, message)
+    return True
+
+
+def read_masses(path: str | Path) -> Array:
+    """Read masses without names: an .npy file, or numbers in one row or one column of text."""
+    with parsing(path, "file of masses"):
+        data = read_bytes(path, announced_array_bytes)
+        if data.startswith(NUMPY_MAGIC):
+            masses = read_array(path, data)
+        else:
+            check_text(path, data)
+            masses = read_numbers(path, data)
+            masses = masses.ravel() if 1 in masses.shape else masses
+        if masses.ndim != 1:
+            raise ParseError(path, None, f"masses are one for each row or column, got shape {masses.shape}")
+        return masses
+
+
+def _read_text(path: str | Path, data: bytes) -> CostFile:
+    """Read a matrix of numbers, or an OR-Library file."""
+    first = next(rows_of(data), None)
+    if first is None:
         raise ParseError(path, None, "the file is empty")
+    begins_with_size = re.fullmatch(rb"\d{1,9}", first.fields[0]) and separator_of(data) is None
+    size = int(first.fields[0]) if begins_with_size else 0
+    fits = 2 * size**2 <= len(data) <= LONGEST_NUMBER * (size**2 + 1) and len(data.split()) == size**2 + 1
+    if len(first.fields) == 1 or fits:
+        costs = _read_or_library(path, data)
+        if len(first.fields) > 1 and len({len(row.fields) for row in rows_of(data)}) == 1:
+            message = f"the number of rows and {size} x {size} costs, or a matrix of numbers? Put the number "
+            raise ParseError(path, first.line, message + "on a line of its own, or write costs with a point")
+        return costs
+    return _numbered(path, read_numbers(path, data))
+
+
+def _read_or_library(path: str | Path, data: bytes) -> CostFile:
+    words = data.split()
     try:
         if b"_" in data:  # Python's int reads 1_000
             raise ValueError

@@ -1,0 +1,133 @@
+"""Rows of fields in text without a header: matrices as ``numpy.savetxt`` writes them, and lists of edges.
+
+Fields are separated by semicolons, by commas, or by blanks and tabs, whichever the first row has. Comments
+begin with # or %. Lines without fields are left out.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import ParseError
+from ..graph.network import EXACT_FLOAT, INT64_MAX
+from .record_reader import INTEGER, integer_value, shown
+
+#: Characters at which comments begin, and both of them.
+COMMENTS, COMMENT = ["#", "%"], re.compile(rb"[#%]")
+#: What separates fields; None: blanks.
+SEPARATORS = (b";", b",", None)
+
+
+class Row(NamedTuple):
+    """The fields of a line, and its number from 1."""
+
+    line: int
+    fields: list[bytes]
+
+
+def rows_of(data: bytes, skip: int = 0) -> Iterator[Row]:
+    """Yield the rows in the content of a file, but for those in the first `skip` lines."""
+    separator = separator_of(data, skip)
+    for line, text in _texts(data, skip):
+        yield Row(line, [field.strip() for field in text.split(separator)])
+
+
+def separator_of(data: bytes, skip: int = 0) -> bytes | None:
+    """Return what separates the fields of the first row."""
+    _, first = next(_texts(data, skip), (0, b""))
+    return next(each for each in SEPARATORS if each is None or each in first)
+
+
+def _texts(data: bytes, skip: int) -> Iterator[tuple[int, bytes]]:
+    for number, line in enumerate(BytesIO(data), 1):
+        text = COMMENT.split(line, 1)[0].strip()
+        if text and number > skip:
+            yield number, text
+
+
+def is_number(field: bytes) -> bool:
+    """Return whether a field is a number."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return b"_" not in field  # Python's float reads 1_000.5
+
+
+def read_numbers(
+    path: str | Path,
+    data: bytes,
+    columns: tuple[int, ...] | None = None,
+    *,
+    integers: bool = False,
+    skip: int = 0,
+) -> Array:
+    """Return the numbers of all rows, or of some `columns`: int64 if all are integers, else float64.
+
+    The first `skip` lines are left out. ParseError: rows differ in their number of fields, or a field is no
+    number, or no integer where `integers` are expected.
+    """
+    separator = separator_of(data, skip)
+    for dtype in (np.int64,) if integers else (np.int64, np.float64):
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "loadtxt: input contained no data")
+                found: Array = np.loadtxt(
+                    BytesIO(data),
+                    dtype=dtype,
+                    comments=COMMENTS,
+                    delimiter=None if separator is None else separator.decode(),
+                    usecols=columns,
+                    skiprows=skip,
+                    ndmin=2,
+                )
+        except (ValueError, OverflowError) as error:
+            reason = error
+            continue
+        if dtype == np.float64 and bool((np.isfinite(found) & (np.abs(found) >= EXACT_FLOAT)).any()):
+            _check_fields(path, data, columns, integers, skip)
+        return found
+    check_widths(path, data, skip)
+    _check_fields(path, data, columns, integers, skip)
+    raise reason
+
+
+def check_widths(path: str | Path, data: bytes, skip: int = 0) -> None:
+    """Raise ParseError where a row has not as many fields as the first one."""
+    first: Row | None = None
+    for row in rows_of(data, skip):
+        first = first or row
+        if len(row.fields) != len(first.fields):
+            message = f"expected {len(first.fields)} fields, as in line {first.line}, got {len(row.fields)}"
+            raise ParseError(path, row.line, message)
+
+
+def _check_fields(
+    path: str | Path, data: bytes, columns: tuple[int, ...] | None, integers: bool, skip: int
+) -> None:
+    """Raise ParseError about the first field that is no number, or that no type of the others can hold."""
+    largest = INT64_MAX if integers else EXACT_FLOAT
+    for row in rows_of(data, skip):
+        for at in range(len(row.fields)) if columns is None else columns:
+            if at >= len(row.fields):
+                message = f"expected {at + 1} fields or more, got {len(row.fields)}"
+                raise ParseError(path, row.line, message)
+            field = row.fields[at]
+            where = f"{shown(field)} in field {at + 1}"
+            is_integer = bool(INTEGER.fullmatch(field))
+            if is_integer and abs(integer_value(field)) > largest:
+                problem = "does not fit int64" if integers else "and the file mixes floats with integers"
+                past = "" if integers else " past 2**53, which float64 cannot hold"
+                raise ParseError(path, row.line, f"{where} {problem}{past}")
+            if not (is_integer if integers else is_number(field)):
+                what = "an integer" if integers else "a number"
+                point = "; a number has a point and no comma" * is_number(field.replace(b",", b"."))
+                raise ParseError(path, row.line, f"{where} is not {what}{point}")
