@@ -65,8 +65,8 @@ from .run import BenchmarkFailedError, run_bench
     "--file",
     multiple=True,
     metavar="FILE",
-    help="A DIMACS file, folder or pattern for real, of Matrix Market for matching; a file of costs "
-    "for assignment; a DIMACS .min for mincost.",
+    help="Measure these files instead of the suite's instances: a DIMACS file, folder or pattern for "
+    "real, of Matrix Market for matching; a file of costs for assignment; a DIMACS .min for mincost.",
 )
 @click.option(
     "--repeats", default=5, show_default=True, help="Timed runs of each contestant on each instance."

@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 
 from preflow.errors import InvalidInputError
+
+from .problem import Case
+
+FileCases = Callable[[Sequence[str]], list[Case]]
+
+
+def or_files(own: FileCases) -> Callable[[Callable[[], list[Case]]], FileCases]:
+    """Return a decorator of suites: where a user names files, only `own`, their cases, are measured."""
+
+    def decorate(suite: Callable[[], list[Case]]) -> FileCases:
+        @wraps(suite)
+        def cases(files: Sequence[str]) -> list[Case]:
+            return own(files) if files else suite()
+
+        return cases
+
+    return decorate
+
+
+def no_files(files: Sequence[str]) -> list[Case]:
+    """Return no case: no file holds an instance of the problem."""
+    return []
 
 
 def find_files(patterns: Sequence[str], extension: str) -> list[Path]:

@@ -23,9 +23,6 @@ from preflow.solving.options import name_and_value
 
 from .records import InstanceRecord, Outcome
 
-#: A run is stopped after this multiple of the time limit. A run that is a little slower than the limit is
-#: still measured, once.
-PATIENCE = 2.0
 #: The note about a failure has at most this number of characters, because messages of Numba fill pages.
 MESSAGE_LENGTH = 300
 
@@ -260,7 +257,7 @@ class SolverSettings:
     @property
     def stop_after(self) -> float | None:
         """Seconds after which a run is stopped, None without a limit."""
-        return None if math.isinf(self.time_limit) else PATIENCE * self.time_limit
+        return None if math.isinf(self.time_limit) else self.time_limit
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from preflow.assignment.api import linear_assignment
-from preflow.bipartite.api import QUICK_EDGES, bipartite_matching
+from preflow.bipartite.api import bipartite_matching
 from preflow.cuts import min_cut
 from preflow.errors import InvalidInputError
-from preflow.general_matching.api import QUICK_EDGES as QUICK_GENERAL_EDGES
 from preflow.general_matching.api import matching
 from preflow.graph.network import FlowNetwork
 from preflow.gridcut.api import grid_cut
@@ -48,10 +47,6 @@ from .suites.grid import GRID_SUITES
 from .suites.matching import MATCHING_SUITES
 from .suites.min_cost import MIN_COST_SUITES
 from .suites.transport import TRANSPORT_SUITES
-
-#: Assignments of up to this number of pairs run without a time limit. With a limit they would run in another
-#: thread, unlike the small solves of most users.
-FEW_PAIRS = 20_000
 
 
 class Call(NamedTuple):
@@ -128,9 +123,6 @@ class Door(NamedTuple):
         Returns what `solve` takes of an instance.
     value : function
         Returns the value of a result, as the reference of the instance states it.
-    is_quick : function
-        Says whether an instance runs without a time limit. With a limit it would run in another thread,
-        unlike the small solves of most users.
     """
 
     solve: Callable[..., Any]
@@ -140,7 +132,6 @@ class Door(NamedTuple):
     score: str = TOTAL
     prepare: Callable[[Any], Any] = lambda instance: instance
     value: Callable[[Any, Any], Any] = lambda instance, result: result.value
-    is_quick: Callable[[Any], bool] = lambda instance: False
 
 
 def network_of(instance: FlowInstance) -> FlowNetwork:
@@ -190,7 +181,6 @@ DOORS = {
         MATCHING_SUITES,
         prepare=lambda instance: instance.matrix(),
         value=lambda matrix, result: result.cardinality,
-        is_quick=lambda matrix: matrix.nnz <= QUICK_EDGES,
     ),
     "matching": Door(
         lambda instance, **call: matching(
@@ -200,7 +190,6 @@ DOORS = {
         GENERAL_PEERS,
         GENERAL_SUITES,
         value=lambda instance, result: result.weight,
-        is_quick=lambda instance: len(instance.tail) <= QUICK_GENERAL_EDGES,
     ),
     "linear_assignment": Door(
         lambda instance, **call: linear_assignment(instance.costs, **call),
@@ -208,7 +197,6 @@ DOORS = {
         ASSIGNMENT_PEERS,
         ASSIGNMENT_SUITES,
         value=lambda instance, result: instance.total(result.column),
-        is_quick=lambda instance: instance.sizes["pairs"] <= FEW_PAIRS,
     ),
     "min_cost_flow": Door(
         lambda instance, **call: min_cost_flow(instance.network(), **call),
@@ -223,7 +211,6 @@ DOORS = {
         TRANSPORT_PEERS,
         TRANSPORT_SUITES,
         value=lambda instance, result: instance.total(result.row, result.column, result.mass),
-        is_quick=lambda instance: instance.sizes["pairs"] <= FEW_PAIRS,
     ),
 }
 
@@ -233,10 +220,13 @@ def _contestant(problem: str, name: str, settings: SolverSettings) -> Contestant
     door, call = DOORS[problem], _call(problem, name, settings)
 
     def run(prepared: Any) -> Outcome:
-        time_limit = None if door.is_quick(prepared) else settings.stop_after
         start = time.perf_counter()
         result = door.solve(
-            prepared, method=call.method, threads=call.threads, options=call.options, time_limit=time_limit
+            prepared,
+            method=call.method,
+            threads=call.threads,
+            options=call.options,
+            time_limit=settings.stop_after,
         )
         seconds, detail = _measured(result, time.perf_counter() - start)
         if problem == "bipartite_matching":

@@ -81,9 +81,9 @@ def run_bench(
     instances : sequence of str
         Shell patterns. Only instances whose name matches one of them are measured. Default: all.
     files : sequence of str
-        DIMACS files, folders of them or glob patterns for the suite "real"; Matrix Market files for
-        "matching"; files of costs, in any format that ``preflow assign`` reads, for "assignment"; DIMACS
-        files of minimum-cost flow for "mincost".
+        Files to measure instead of the instances of the suites. Maximum flow takes DIMACS files, folders of
+        them or glob patterns; bipartite matching Matrix Market files; assignment and transport files of
+        costs, in any format that ``preflow assign`` reads; minimum-cost flow DIMACS files.
     baseline : str
         The contestant that ratios and speed-ups are relative to. If it takes no part, preflow's first method.
     threads : int or sequence of int, optional
@@ -91,8 +91,8 @@ def run_bench(
         numbers, such a method takes part once with each, as ``preflow:METHOD@THREADS``, and the report shows
         the speed-up over one thread. Default: those of the suites, which is all threads for most.
     time_limit : float
-        Seconds for one run. A contestant that takes longer is measured once. If `memory` is set, each
-        contestant first runs in a process of its own, which is stopped after twice the time limit. It may be
+        Seconds for one run. If `memory` is set, each contestant first runs in a process of its own, which is
+        stopped at the limit; a peer that takes longer without that is measured once. The limit may be
         ``math.inf``: no run is stopped.
     memory : bool
         Whether to measure the peak memory, which takes one more run of each contestant.
@@ -145,7 +145,7 @@ def run_bench(
     turns = list(_turns(chosen, suites, instances, files))
     if not turns:
         raise InvalidInputError(
-            f"no instance of {', '.join(suites)} matches {', '.join(instances) or 'anything'}"
+            f"no instance of {', '.join(suites)} matches {', '.join([*instances, *files]) or 'anything'}"
         )
     competitors = {each.name: each for contestants in entrants.values() for each in contestants}
     absent = {name: why for name, each in competitors.items() if (why := each.missing()) is not None}

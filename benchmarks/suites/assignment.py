@@ -25,6 +25,7 @@ from preflow.generators.costs import (
 from preflow.graph.point_costs import PointCosts
 from preflow.io.costs import read_costs
 
+from ..files import or_files
 from ..instances.assignment import AssignmentInstance
 from ..machine import check_memory
 from ..problem import TRAP_THREADS, Case, Suite, methods_on_cpu
@@ -83,24 +84,31 @@ def _points(n: int, dimension: int) -> Case:
     return _case(f"points {n} dimension {dimension}", costs)
 
 
-def assignment(files: Sequence[str]) -> list[Case]:
-    """Return large dense and sparse problems, a batch, points, and the user's files."""
+def cost_files(files: Sequence[str]) -> list[Case]:
+    """Return a case for each file of costs (DIMACS .asn, OR-Library or .npy)."""
+    return [Case(Path(file).name, partial(_read, file)) for file in files]
+
+
+@or_files(cost_files)
+def assignment() -> list[Case]:
+    """Return large dense and sparse problems, a batch, points."""
     return [
         *(case for n in (1000, 2000, 4000) for case in _dense(n)),
         *(case for n in (10_000, 100_000) for case in _sparse(n)),
         _batch(10_000, 30),
         _points(4000, 2),
         _points(4000, 5),
-        *cost_files(files),
     ]
 
 
-def assignment_small(files: Sequence[str]) -> list[Case]:
+@or_files(cost_files)
+def assignment_small() -> list[Case]:
     """Return problems of the same kinds that all peers solve within about a minute."""
-    return [*_dense(500), *_sparse(2000), _batch(500, 30), _points(1000, 2), *cost_files(files)]
+    return [*_dense(500), *_sparse(2000), _batch(500, 30), _points(1000, 2)]
 
 
-def traps(files: Sequence[str]) -> list[Case]:
+@or_files(cost_files)
+def traps() -> list[Case]:
     """Return problems on which one method takes far longer than another."""
     return [
         _case("two costs 1000", partial(two_costs, 1000)),
@@ -109,11 +117,6 @@ def traps(files: Sequence[str]) -> list[Case]:
         _case("few places 2000", partial(few_places, 2000, 10)),
         _case("few places 5000", partial(few_places, 5000, 10)),
     ]
-
-
-def cost_files(files: Sequence[str]) -> list[Case]:
-    """Return a case for each file of costs (DIMACS .asn, OR-Library or .npy)."""
-    return [Case(Path(file).name, partial(_read, file)) for file in files]
 
 
 def _read(file: str) -> AssignmentInstance:

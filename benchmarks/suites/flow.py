@@ -16,7 +16,7 @@ from preflow.graph.network import MaxFlowProblem
 from preflow.io.dimacs import read_max_flow
 from preflow.maxflow.problem import METHODS
 
-from ..files import find_files, instance_name
+from ..files import find_files, instance_name, or_files
 from ..instances.flow import FlowInstance
 from ..problem import TRAP_THREADS, Case, Suite, methods_on_cpu
 
@@ -38,7 +38,16 @@ def family_case(name: str, size: str, shown: str | None = None, seed: int = 0) -
     return flow_case(shown or f"{name} {size}", partial(family(name).generate, size, seed=seed))
 
 
-def papers(files: Sequence[str]) -> list[Case]:
+def max_flow_files(files: Sequence[str]) -> list[Case]:
+    """Return a case for each of the user's DIMACS files."""
+    return [
+        flow_case(instance_name(path, ".max"), partial(read_max_flow, path))
+        for path in find_files(files, ".max")
+    ]
+
+
+@or_files(max_flow_files)
+def papers() -> list[Case]:
     """Return six instances of families that papers measure, and two grids."""
     return [
         family_case("rmf-wide", "64x16"),
@@ -52,7 +61,8 @@ def papers(files: Sequence[str]) -> list[Case]:
     ]
 
 
-def irregular(files: Sequence[str]) -> list[Case]:
+@or_files(max_flow_files)
+def irregular() -> list[Case]:
     """Return roads, a graph of power laws, superpixels, a surface, and large grids."""
     return [
         family_case("roads", "200000"),
@@ -64,7 +74,8 @@ def irregular(files: Sequence[str]) -> list[Case]:
     ]
 
 
-def tiny(files: Sequence[str]) -> list[Case]:
+@or_files(max_flow_files)
+def tiny() -> list[Case]:
     """Return instances that the slowest peers solve within seconds."""
     return [
         family_case("rmf-wide", "8x4"),
@@ -78,7 +89,8 @@ def tiny(files: Sequence[str]) -> list[Case]:
     ]
 
 
-def vision(files: Sequence[str]) -> list[Case]:
+@or_files(max_flow_files)
+def vision() -> list[Case]:
     """Return segmentations of photographs, and larger synthetic images and volumes."""
     synthetic = [
         flow_case("grid 1000x1000 contrast", partial(grid_2d, 1000, 1000, contrast=True, seed=0)),
@@ -93,13 +105,10 @@ def vision(files: Sequence[str]) -> list[Case]:
     return photographs() + synthetic
 
 
-def real(files: Sequence[str]) -> list[Case]:
-    """Return the user's DIMACS files, and the photographs."""
-    own = [
-        flow_case(instance_name(path, ".max"), partial(read_max_flow, path))
-        for path in find_files(files, ".max")
-    ]
-    return own + photographs()
+@or_files(max_flow_files)
+def real() -> list[Case]:
+    """Return the photographs."""
+    return photographs()
 
 
 def photographs() -> list[Case]:
@@ -111,7 +120,8 @@ def photographs() -> list[Case]:
     ]
 
 
-def traps(files: Sequence[str]) -> list[Case]:
+@or_files(max_flow_files)
+def traps() -> list[Case]:
     """Return networks on which one method takes far longer than another."""
     return [
         flow_case("long path 200000", partial(long_path, 200_000)),

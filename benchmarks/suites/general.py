@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
@@ -15,10 +15,10 @@ from benchmarks.instances.undirected import (
     triangulated_points,
     undirected,
 )
-from preflow.errors import InvalidInputError
 from preflow.generators.bipartite import rmat, road_like
 from preflow.graph.undirected import UndirectedGraph
 
+from ..files import no_files, or_files
 from ..instances.general import GeneralInstance
 from ..problem import Case, Suite
 
@@ -40,9 +40,9 @@ def _rmat(scale: int) -> UndirectedGraph:
     return undirected(rmat(scale, 8))
 
 
-def general(files: Sequence[str]) -> list[Case]:
+@or_files(no_files)
+def general() -> list[Case]:
     """Return graphs with weights: random, of points, roads, power laws, and those hard for blossoms."""
-    _no_files(files)
     return [
         *(_case(f"random {n}", partial(random_graph, n)) for n in (1000, 4000, 16_000, 64_000)),
         _case("complete 1000", partial(complete_points, 1000), perfect=True),
@@ -59,9 +59,9 @@ def general(files: Sequence[str]) -> list[Case]:
     ]
 
 
-def general_pairs(files: Sequence[str]) -> list[Case]:
+@or_files(no_files)
+def general_pairs() -> list[Case]:
     """Return graphs without weights."""
-    _no_files(files)
     return [
         *(_unweighted(f"random {n}", partial(random_graph, n)) for n in (64_000, 1_000_000)),
         _unweighted("random 64000 degree 3", partial(random_graph, 64_000, 3)),
@@ -73,20 +73,15 @@ def general_pairs(files: Sequence[str]) -> list[Case]:
     ]
 
 
-def general_tiny(files: Sequence[str]) -> list[Case]:
+@or_files(no_files)
+def general_tiny() -> list[Case]:
     """Return small graphs that all peers solve within seconds."""
-    _no_files(files)
     return [
         _case("random 200", partial(random_graph, 200)),
         _case("delaunay 200", partial(triangulated_points, 200), perfect=True),
         _case("odd cycles 300", partial(odd_cycle_chain, 300)),
         _unweighted("random 200", partial(random_graph, 200)),
     ]
-
-
-def _no_files(files: Sequence[str]) -> None:
-    if files:
-        raise InvalidInputError("suites of matching in general graphs take no files")
 
 
 #: The suites of matching in general graphs by name.

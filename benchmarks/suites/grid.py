@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
@@ -18,6 +18,7 @@ from preflow.generators import noisy_grid, spiral, vessel_tree
 from preflow.graph.grid import GridNetwork
 from preflow.gridcut.problem import METHODS
 
+from ..files import no_files, or_files
 from ..instances.grid import GridInstance
 from ..problem import TRAP_THREADS, Case, Suite, methods_on_cpu
 
@@ -31,7 +32,8 @@ def _case(name: str, generate: Callable[[], GridNetwork]) -> Case:
     return Case(name, lambda: GridInstance.from_network(generate()))
 
 
-def grids(files: Sequence[str]) -> list[Case]:
+@or_files(no_files)
+def grids() -> list[Case]:
     """Return noisy images and volumes, and two grids with thin regions, in which flow travels far."""
     return [
         *(
@@ -45,7 +47,8 @@ def grids(files: Sequence[str]) -> list[Case]:
     ]
 
 
-def grids_large(files: Sequence[str]) -> list[Case]:
+@or_files(no_files)
+def grids_large() -> list[Case]:
     """Return an image and a volume that are large enough for many threads."""
     return [
         _case("image 4000x4000 4n", partial(_image, 4000, 4)),
@@ -53,7 +56,8 @@ def grids_large(files: Sequence[str]) -> list[Case]:
     ]
 
 
-def grids_small(files: Sequence[str]) -> list[Case]:
+@or_files(no_files)
+def grids_small() -> list[Case]:
     """Return small grids of the same kinds as `grids`."""
     return [
         _case("image 60x60 4n", partial(_image, 60, 4)),
@@ -72,7 +76,8 @@ def _volume(side: int) -> GridNetwork:
     return noisy_grid((side,) * 3, smoothing=4.0)
 
 
-def traps(files: Sequence[str]) -> list[Case]:
+@or_files(no_files)
+def traps() -> list[Case]:
     """Return grids on which one method takes far longer than another."""
     return [
         _case("sides 400x400", partial(opposite_sides, (400, 400))),

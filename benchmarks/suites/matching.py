@@ -13,7 +13,7 @@ from preflow.generators import bipartite_family
 from preflow.graph.bipartite import BipartiteGraph
 from preflow.io.matrix_market import read_matrix_market
 
-from ..files import find_files, instance_name
+from ..files import find_files, instance_name, or_files
 from ..instances.matching import MatchingInstance
 from ..problem import TRAP_THREADS, Case, Suite, methods_on_cpu
 
@@ -41,8 +41,14 @@ def _family(name: str, size: str, shown: str | None = None, **parameters: bool) 
     return graph_case(shown or f"{name} {size}", generate)
 
 
-def matching(files: Sequence[str]) -> list[Case]:
-    """Return eleven large graphs, and the user's Matrix Market files."""
+def matrix_files(patterns: Sequence[str]) -> list[Case]:
+    """Return a case for each of the user's Matrix Market files."""
+    return [matrix_case(path) for path in find_files(patterns, ".mtx")]
+
+
+@or_files(matrix_files)
+def matching() -> list[Case]:
+    """Return eleven large graphs."""
     return [
         _family("erdos-renyi", "1048576x3", "erdos-renyi 2^20 degree 3"),
         _family("erdos-renyi", "1048576x5", "erdos-renyi 2^20 degree 5"),
@@ -55,12 +61,12 @@ def matching(files: Sequence[str]) -> list[Case]:
         _family("road-like", "1000000"),
         _family("triangulation-dual", "1000000"),
         _family("hugetrace-like", "1000000"),
-        *matrix_files(files),
     ]
 
 
-def matching_tiny(files: Sequence[str]) -> list[Case]:
-    """Return graphs that the slowest peers solve within seconds, and the user's Matrix Market files."""
+@or_files(matrix_files)
+def matching_tiny() -> list[Case]:
+    """Return graphs that the slowest peers solve within seconds."""
     return [
         _family("erdos-renyi", "1000x3"),
         _family("delaunay", "1000"),
@@ -69,11 +75,11 @@ def matching_tiny(files: Sequence[str]) -> list[Case]:
         _family("road-like", "1000"),
         _family("triangulation-dual", "1000"),
         _family("ladder", "12"),
-        *matrix_files(files),
     ]
 
 
-def traps(files: Sequence[str]) -> list[Case]:
+@or_files(matrix_files)
+def traps() -> list[Case]:
     """Return graphs on which one method takes far longer than another."""
     return [
         graph_case("comb 200000", partial(comb, 200_000)),
@@ -86,11 +92,6 @@ def traps(files: Sequence[str]) -> list[Case]:
         _family("power-law", "100000x5"),
         _family("hidden-diagonal", "200000x2"),
     ]
-
-
-def matrix_files(patterns: Sequence[str]) -> list[Case]:
-    """Return a case for each of the user's Matrix Market files."""
-    return [matrix_case(path) for path in find_files(patterns, ".mtx")]
 
 
 #: The suites of bipartite matching by name.

@@ -20,6 +20,7 @@ from preflow.graph.cost_network import CostNetwork
 from preflow.io.dimacs import read_min_cost_flow
 from preflow.mincost.problem import METHODS
 
+from ..files import or_files
 from ..instances.min_cost import MinCostInstance
 from ..machine import check_memory
 from ..problem import Case, Suite, methods_on_cpu
@@ -36,8 +37,14 @@ def _case(name: str, network: Callable[[], CostNetwork], arcs: int = 0) -> Case:
     return Case(name, make)
 
 
-def mincost(files: Sequence[str]) -> list[Case]:
-    """Return networks of the published families, grids, pictures to unwrap, and the user's files."""
+def min_cost_files(files: Sequence[str]) -> list[Case]:
+    """Return a case for each file whose name ends in ``.min`` or ``.asn``, perhaps with ``.gz``."""
+    return [Case(Path(file).name, partial(_read, file)) for file in files if is_network(file)]
+
+
+@or_files(min_cost_files)
+def mincost() -> list[Case]:
+    """Return networks of the published families, grids and pictures to unwrap."""
     return [
         _case("netgen-8 10000", partial(netgen, 10_000)),
         _case("netgen-8 50000", partial(netgen, 50_000)),
@@ -50,20 +57,20 @@ def mincost(files: Sequence[str]) -> list[Case]:
         _case("grid 16x4096", partial(cost_grid, 16, 4096)),
         _case("phase 1000x1000", partial(phase_grid, 1000, 1000), 4_000_000),
         _case("phase 1000x1000 weighted", partial(phase_grid, 1000, 1000, weighted=True), 4_000_000),
-        *min_cost_files(files),
     ]
 
 
-def mincost_large(files: Sequence[str]) -> list[Case]:
+@or_files(min_cost_files)
+def mincost_large() -> list[Case]:
     """Return networks of a million arcs, for many threads and GPUs."""
     return [
         _case("netgen-8 125000", partial(netgen, 125_000), 1_000_000),
         _case("goto 150000x1000000", partial(goto, 150_000, 1_000_000), 1_000_000),
-        *min_cost_files(files),
     ]
 
 
-def mincost_tiny(files: Sequence[str]) -> list[Case]:
+@or_files(min_cost_files)
+def mincost_tiny() -> list[Case]:
     """Return one small network of each kind, which all peers solve within seconds."""
     return [
         _case("netgen-8 500", partial(netgen, 500)),
@@ -73,13 +80,7 @@ def mincost_tiny(files: Sequence[str]) -> list[Case]:
         _case("phase 40x40", partial(phase_grid, 40, 40)),
         _case("transport 40x40", partial(uniform_transport, 40)),
         _case("point transport 40x40", partial(point_transport, 40)),
-        *min_cost_files(files),
     ]
-
-
-def min_cost_files(files: Sequence[str]) -> list[Case]:
-    """Return a case for each file whose name ends in ``.min`` or ``.asn``, perhaps with ``.gz``."""
-    return [Case(Path(file).name, partial(_read, file)) for file in files if is_network(file)]
 
 
 def is_network(file: str) -> bool:

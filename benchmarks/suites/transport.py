@@ -13,6 +13,7 @@ from preflow.generators.min_cost import squared_distances, transport_masses, tra
 from preflow.graph.point_costs import PointCosts
 from preflow.io.costs import read_costs
 
+from ..files import or_files
 from ..instances.transport import TransportInstance
 from ..machine import check_memory
 from ..problem import Case, Suite
@@ -53,24 +54,27 @@ def _cases(integer: Sequence[int], floats: Sequence[int], points: Sequence[int])
     ]
 
 
-def mincost(files: Sequence[str]) -> list[Case]:
-    """Return problems with matrices of integers and floats, points, and the user's files."""
-    return [*_cases((300, 1000), (2000, 4000), (1000, 2000)), *cost_files(files)]
-
-
-def mincost_large(files: Sequence[str]) -> list[Case]:
-    """Return problems for many threads and GPUs."""
-    return [*_cases((), (5000, 10_000), (10_000,)), *cost_files(files)]
-
-
-def mincost_tiny(files: Sequence[str]) -> list[Case]:
-    """Return one small problem of each kind."""
-    return [*_cases((60,), (100,), (100,)), *cost_files(files)]
-
-
 def cost_files(files: Sequence[str]) -> list[Case]:
     """Return a case for each file of dense costs, with the same mass at each row and at each column."""
     return [Case(Path(file).name, partial(_read, file)) for file in files if not is_network(file)]
+
+
+@or_files(cost_files)
+def mincost() -> list[Case]:
+    """Return problems with matrices of integers and floats, points."""
+    return [*_cases((300, 1000), (2000, 4000), (1000, 2000))]
+
+
+@or_files(cost_files)
+def mincost_large() -> list[Case]:
+    """Return problems for many threads and GPUs."""
+    return [*_cases((), (5000, 10_000), (10_000,))]
+
+
+@or_files(cost_files)
+def mincost_tiny() -> list[Case]:
+    """Return one small problem of each kind."""
+    return [*_cases((60,), (100,), (100,))]
 
 
 def _read(file: str) -> TransportInstance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -47,11 +47,12 @@ OURS = "preflow:auto"
 
 
 class Measured(NamedTuple):
-    """An instance: its name, the method of ``auto`` where it is recorded, and seconds by contestant."""
+    """An instance: its name, the method of ``auto`` where it is recorded, seconds by contestant, sizes."""
 
     instance: str
     method: str
     seconds: dict[str, float]
+    sizes: Mapping[str, Any]
 
     def fastest_peer(self) -> str:
         """Return the other package that took the least time, empty if none was measured."""
@@ -78,7 +79,7 @@ def measured(name: str, problem: str = "", phase: str = TOTAL) -> list[Measured]
         found = []
         for record in instances(name, problem):
             medians = {each.contestant: time for each in record.measurements if (time := each.median(phase))}
-            found.append(Measured(record.name, "", medians))
+            found.append(Measured(record.name, "", medians, record.sizes))
         return found
     found = []
     for row in rows:
@@ -87,7 +88,7 @@ def measured(name: str, problem: str = "", phase: str = TOTAL) -> list[Measured]
                 shown = {contestant: each[phase] for contestant, each in row["seconds"].items()}
             else:
                 shown = {OURS if who == "preflow" else who: time for who, time in row[phase].items()}
-            found.append(Measured(row["instance"], name_now(row), shown))
+            found.append(Measured(row["instance"], name_now(row), shown, row))
     return found
 
 
@@ -136,6 +137,12 @@ def peers_of(comparison: Comparison) -> str:
     return ", ".join(f"{name} {count}" for name, count in won.most_common())
 
 
+def smallest(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the size of the smallest instance in words, empty where the record has no sizes."""
+    sizes = [(row[unit], unit) for row in rows for unit in ("pairs", "arcs", "edges") if unit in row]
+    return "" if not sizes else "{:,} {}".format(*min(sizes))
+
+
 def machines(record: str) -> str:
     """Return the machines of a record in words."""
     found = [machine(part).split(" beside ")[0] for part in parts_of(read(record).header)]
@@ -146,19 +153,22 @@ def speed(*_: str) -> Table:
     """Return the median and the worst ratio of each problem, and of many threads and a GPU."""
     rows = []
 
-    def add(problem: str, beside: str, ratios: Sequence[float], where: str) -> None:
+    def add(problem: str, beside: str, ratios: Sequence[float], where: str, least: str = "") -> None:
         middle, worst = f"{statistics.median(ratios):.2f}", f"{max(ratios):.2f}"
-        rows.append([f"`{problem}`", beside, where, str(len(ratios)), middle, worst])
+        rows.append([f"`{problem}`", beside, where, str(len(ratios)), least, middle, worst])
 
     for each in COMPARISONS:
-        add(each.problem, peers_of(each), shares(each), machines(each.record))
+        sizes = [row.sizes for row in measured(each.record, each.problem)]
+        add(each.problem, peers_of(each), shares(each), machines(each.record), smallest(sizes))
     threads = [row["call"]["16"] / row["call"]["1"] for row in read("flow-threads").rows]
-    add("min_cut", "preflow, 1 thread", threads, f"{machines('flow-threads')}, 16 threads")
+    where = f"{machines('flow-threads')}, 16 threads"
+    add("min_cut", "preflow, 1 thread", threads, where, smallest(read("flow-threads").rows))
     found = measured("flow-gpu", "min_cut")
     gpu = [row.seconds["preflow:cuda-push-relabel"] / row.seconds["preflow:serial-hi-pr"] for row in found]
     where = machine(read("flow-gpu").header).split(" beside ")[1]
     add("min_cut", "`serial-hi-pr`, 1 thread", gpu, f"NVIDIA {where}")
-    head = ["problem", "fastest other, on how many instances", "machine", "instances", "median", "worst"]
+    head = ["problem", "fastest other, on how many instances", "machine", "instances", "smallest"]
+    head += ["median", "worst"]
     return Table(head, rows, words=3)
 
 

@@ -1,5 +1,6 @@
 """The benchmark: fair, complete, and loud where values differ."""
 
+import math
 import platform
 import subprocess
 import sys
@@ -58,7 +59,7 @@ def awkward_instance(unit=1):
     return instance_of(tail, head, capacity, reverse)
 
 
-def fake(name, value, distribution="fake", seconds=0.001, log=None):
+def fake(name, value, distribution="fake", seconds=0.02, log=None):
     def solve(instance):
         if log is not None:
             log.append(name)
@@ -337,7 +338,7 @@ class TestDisagreement:
 
     def test_between_runs_of_one_contestant(self):
         values = iter([9, 3, 3, 4, 3])
-        fickle = replace(fake("fickle", 3), run=lambda _: Outcome(next(values), {"solve": 0.001}))
+        fickle = replace(fake("fickle", 3), run=lambda _: Outcome(next(values), {"solve": 0.02}))
         assert race([fickle]).disagreement() == "max_flow of one arc: 3 by fickle; 4 by fickle"
 
     def test_integers_are_compared_exactly(self):
@@ -355,8 +356,29 @@ class TestRunner:
     def test_warm_up_is_not_timed(self):
         measurement = race([fake("a", 1)], repeats=2).of("a")
         assert len(measurement.values) == 3
-        assert measurement.all_seconds("total") == pytest.approx([0.001, 0.001])
+        assert measurement.all_seconds("total") == pytest.approx([0.02, 0.02])
         assert measurement.phases == ["build", "solve", "total"]
+
+    def test_short_runs_are_repeated_and_their_median_counts(self):
+        totals = iter([9.0, 9.0, 0.003, 0.001, 0.002, 0.004, 0.1])  # the first two warm up
+        short = replace(fake("short", 1), run=lambda _: Outcome(1, {"solve": next(totals)}))
+        assert race([short], repeats=2).of("short").all_seconds("total") == pytest.approx([0.003, 0.1])
+
+    def test_timed_runs_have_no_time_limit(self):
+        limits = []
+
+        def contestant(method, settings):
+            def solve(_):
+                limits.append(settings.time_limit)
+                return Outcome(1, {"solve": 1.0})
+
+            return replace(fake(f"preflow:{method}", 1), run=solve)
+
+        problem = replace(PROBLEMS["max_flow"], preflow=contestant)
+        instance, settings = instance_of([0], [1], [1]), SolverSettings(1, 18.0)
+        racing = [problem.contestant("preflow:auto", settings)]
+        measure(problem, "tiny", "one arc", instance, racing, settings, repeats=2, memory=False)
+        assert limits == [18.0, 18.0, math.inf, math.inf]  # the first loads the kernels
 
     def test_timed_runs_end_with_the_time_limit(self):
         record = race([fake("a", 1), fake("slower", 1, seconds=9.0)], SolverSettings(1, 18.0), repeats=5)
@@ -538,7 +560,7 @@ class TestSuites:
 
     def test_real_takes_the_users_files(self):
         path = DIMACS / "mesh-64x64.max.gz"
-        case = real([str(path)])[0]
+        (case,) = real([str(path)])
         assert case.name == "mesh-64x64"
         value = PROBLEMS["max_flow"].contestant("preflow:auto", SETTINGS).run(case.make()).value
         assert value == max_flow(read_dimacs(path)).value

@@ -78,15 +78,14 @@ def test_report(tmp_path: Path) -> None:
         problems=["min_cost_flow"],
         methods=["auto", "serial-capacity-scaling"],
         peers=["networkx"],
-        instances=["grid 20x20", "mine*"],
         files=[str(tmp_path / "mine.min.gz")],
         baseline="networkx",
         repeats=1,
         memory=False,
         plots=False,
     )
-    assert [record.name for record in report.records] == ["grid 20x20", "mine.min.gz"]
-    assert report.records[0].sizes == {"vertices": 400, "arcs": 1520}
+    assert [record.name for record in report.records] == ["mine.min.gz"]
+    assert report.records[0].sizes["arcs"] == AWKWARD.num_arcs
     assert not report.faults
     assert "arrays in, flow out" in (tmp_path / "out" / "bench.md").read_text()
 
