@@ -20,7 +20,7 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 1882,  # aliases of arrays have types; statistics are tables in notebooks
+    ".": 1884,  # aliases of arrays have types; statistics are tables in notebooks
     "assignment": 10470,  # rules are rows
     "bipartite": 5072,  # rules are rows; pieces of several solvers are beside them
     "certify": 4833,  # what a cut allows counts here; what passes a vertex is told from what only arrives
@@ -32,13 +32,13 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4971,  # rules are rows
     "generators": 3244,
-    "graph": 10863,  # results become tables; arrays of one axis are read by their shapes
+    "graph": 11028,  # arrays of one axis are read by their shapes; arcs are called by their ends
     "gridcut": 7516,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2432,
     "io": 3209,  # binary files are told from text, with what reads them
     "kernels": 2821,  # the heap of three problems
-    "maxflow": 10845,  # methods of batches import NoOptions, solvers functions of arcs; what a relabel counts
-    "mincost": 5239,  # rules are rows
+    "maxflow": 10869,  # a change of an edge either way is two
+    "mincost": 5241,  # rules are rows; arcs that change are called by their ends
     "network": 437,  # which functions each class of networks has
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network

@@ -46,6 +46,8 @@ Spacing: TypeAlias = ArrayLike | None
 Periodic: TypeAlias = bool | Sequence[bool]
 #: A vertex by its number or name, or several vertices.
 Vertices: TypeAlias = Hashable | ArrayLike
+#: Arcs by their numbers, or a pair of vertices by number or name, or several pairs.
+Arcs: TypeAlias = ArrayLike | tuple[Hashable, Hashable] | Sequence[tuple[Hashable, Hashable]]
 #: A network as callers give it, which functions find out: see :func:`preflow.max_flow`.
 NetworkInput: TypeAlias = object
 #: Supplies as callers give them: one number for each vertex, or for some by name. None: see the function.

@@ -90,7 +90,9 @@ def test_labels() -> None:
         (lambda solver: solver.set_cost(0.5, 1), "the number of each arc"),
         (lambda solver: solver.set_cost([0], [1, 2]), "values has shape"),
         (lambda solver: solver.set_capacity(0, -1), "capacity is negative"),
-        (lambda solver: solver.set_supply(7, 1), "vertex 7 is out of range"),
+        (lambda solver: solver.set_supply(7, 1), "there is no vertex 7"),
+        (lambda solver: solver.set_cost((0, 1), 1), r"write \[\(0, 1\)\] for the ends, \[0, 1\] for"),
+        (lambda solver: solver.set_cost([(1, 0)], 1), "no arc from 1 to 0; there is one from 0 to 1"),
     ],
 )
 def test_bad_changes(change: Any, message: str) -> None:

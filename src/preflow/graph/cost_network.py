@@ -45,7 +45,7 @@ from .network import (
 from .networkx_edges import is_networkx, read_networkx
 from .placement import HostArrays, restorer_of
 from .sparse_input import read_sparse
-from .vertex_names import VertexNames, numbers_of_labels
+from .vertex_names import ArcNames, numbers_of_labels
 
 if TYPE_CHECKING:
     import networkx
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
+class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
     """A directed network for minimum-cost flow. Immutable.
 
     Build one with :meth:`from_arrays` or :meth:`from_scipy`, whose vertices are numbers, or with
@@ -157,6 +157,9 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
     def two_way(self) -> Array | bool:
         """Which arcs may carry flow from their heads to their tails: one bool for each, or False for all."""
         return False if self.undirected is None else self.undirected
+
+    def _goes_both_ways(self) -> Array | bool:
+        return self.two_way
 
     def __repr__(self) -> str:
         return (

@@ -45,7 +45,7 @@ from .placement import (
     restorer_of,
 )
 from .sparse_input import read_sparse
-from .vertex_names import VertexNames, numbers_of_labels
+from .vertex_names import ArcNames, numbers_of_labels
 
 if TYPE_CHECKING:
     import networkx
@@ -64,7 +64,7 @@ EXACT_FLOAT = float(2**53)
 
 
 @dataclass(frozen=True, eq=False)
-class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
+class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
     """A directed network with a capacity on every arc. Immutable.
 
     Build one with :meth:`from_arrays` or :meth:`from_scipy`, whose vertices are numbers, or with
@@ -134,6 +134,10 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
     def two_way(self) -> bool:
         """Whether arcs may carry flow from their heads to their tails."""
         return self.reverse_capacity is not None
+
+    def _goes_both_ways(self) -> Array | bool:
+        back = self.reverse_capacity
+        return False if back is None else (back > 0) | (back == self.capacity)
 
     def on_host(self) -> FlowNetwork:
         """Return the network with NumPy arrays, as those of results: itself, or a copy."""
@@ -421,6 +425,12 @@ class DeviceFlowNetwork(DeviceArrays, FlowNetwork):
     def on_host(self) -> FlowNetwork:
         """Return the network with its arrays in the host's memory; copied once."""
         return self._host_copy
+
+    def arcs_of_pairs(
+        self, pairs: Sequence[tuple[Hashable, Hashable]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the arcs between the vertices of each pair; they are looked for on the host."""
+        return self.on_host().arcs_of_pairs(pairs)
 
     @cached_property
     def _host_copy(self) -> FlowNetwork:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Untyped
+from ..arrays import AnyArray, Array, Untyped
 from ..errors import InvalidInputError
 from .edge_tables import numbers_by_label
 
@@ -52,6 +52,12 @@ class VertexNames:
             )
         return int(name)
 
+    def is_vertex(self, name: object) -> bool:
+        """Whether this may be a caller's name for a vertex: a label of the network, or an integer."""
+        if self._label_index is None:
+            return isinstance(name, int | np.integer)
+        return _hashable(name) and name in self._label_index
+
     def name(self, vertex: Any) -> str:
         """Return the caller's name for a vertex given by its number, for messages."""
         return repr(self.labels[int(vertex)]) if self.labels is not None else str(int(vertex))
@@ -86,7 +92,7 @@ class VertexNames:
             raise InvalidInputError(f"{role} is missing")
         if isinstance(names, np.ndarray):
             names = names.tolist()
-        is_label = self._label_index is not None and _hashable(names) and names in self._label_index
+        is_label = self._label_index is not None and self.is_vertex(names)
         if is_label or isinstance(names, str | bytes) or not isinstance(names, Iterable):
             return np.array([self.vertex(names)], dtype=np.int64)
         numbers = {self.vertex(name) for name in names}
@@ -104,6 +110,74 @@ class VertexNames:
         if both:
             raise InvalidInputError(f"vertex {self.name(min(both))} is both source and sink")
         return sources, sinks
+
+
+class ArcNames(VertexNames):
+    """Base class of networks, whose arcs may be called by the vertices at their ends."""
+
+    tail: Array
+    head: Array
+
+    def _goes_both_ways(self) -> Array | bool:
+        """Return which arcs may carry flow from their heads to their tails, in terms of what was given."""
+        raise NotImplementedError
+
+    def arcs_between(self, tail: Hashable, head: Hashable) -> NDArray[np.int64]:
+        """Return the numbers of the arcs from one vertex to another, in the order of the input.
+
+        They are indices of `flow` and of other arrays with an entry for each arc. An arc that may carry flow
+        either way is found from both of its ends.
+
+        Parameters
+        ----------
+        tail, head : vertex
+            Labels where the network has labels, else numbers.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such vertex, or no such arc.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> network = preflow.FlowNetwork.from_edges([("a", "b", 3), ("b", "c", 2), ("a", "b", 1)])
+        >>> network.arcs_between("a", "b").tolist()
+        [0, 2]
+        """
+        return np.sort(self.arcs_of_pairs([(tail, head)])[1])
+
+    def arcs_of_pairs(
+        self, pairs: Sequence[tuple[Hashable, Hashable]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the arcs between the vertices of each pair: the numbers of pairs, in order, and of arcs.
+
+        The third array says which arcs were given from the second vertex to the first.
+        """
+        given = np.array([[self.vertex(name) for name in pair] for pair in pairs], dtype=np.int64)
+        first, second = given.reshape(-1, 2).T
+        tail, head = self.tail, self.head
+        wanted = np.zeros(self.num_vertices, dtype=bool)
+        wanted[first] = True
+        forward = np.flatnonzero(wanted[tail])
+        backward = np.flatnonzero(self._goes_both_ways() & wanted[head] & (tail != head))
+        arcs = np.concatenate([forward, backward])
+        known, rank = np.unique(first, return_inverse=True)
+        begins = np.searchsorted(known, np.concatenate([tail[forward], head[backward]]))
+        ends = np.concatenate([head[forward], tail[backward]]).astype(np.int64)
+        keys = begins * self.num_vertices + ends
+        order = np.argsort(keys, kind="stable")
+        sought = rank * self.num_vertices + second
+        begin, end = (np.searchsorted(keys[order], sought, side) for side in ("left", "right"))
+        count = end - begin
+        if not count.all():
+            u, v = given[int(count.argmin())]
+            name, other = self.name(u), self.name(v)
+            back = f"; there is one from {other} to {name}" if ((tail == v) & (head == u)).any() else ""
+            raise InvalidInputError(f"there is no arc from {name} to {other}{back}")
+        which = np.repeat(np.arange(len(pairs)), count)
+        place = order[np.arange(len(which)) + np.repeat(begin - count.cumsum() + count, count)]
+        return which, arcs[place], place >= len(forward)
 
 
 def _hashable(value: object) -> bool:

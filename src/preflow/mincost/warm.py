@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array, NetworkInput, Vertices
-from ..graph.changing import Changing, read_changes
-from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named, supplies_or_own
+from ..arrays import Arcs, Array, NetworkInput, Vertices
+from ..graph.changing import Changing, read_arc_changes, read_changes, read_ends
+from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named, lower_of, supplies_or_own
 from ..graph.network import common_dtype, read_signed
 from ..method_names import CostFlowMethodName
 from ..progress import Reporter
@@ -72,23 +72,27 @@ class MinCostFlow(Changing[MinCostFlowResult]):
         self.network: CostNetwork = read
         self._arguments: dict[str, Any] = {"method": method, "threads": threads, "options": options}
 
-    def set_cost(self, arcs: ArrayLike, values: ArrayLike) -> None:
-        """Change the cost of one arc or several, given by their numbers.
+    def set_cost(self, arcs: Arcs, values: ArrayLike) -> None:
+        """Change the cost of one arc or several, which are called as in :meth:`preflow.MaxFlow.set_capacity`.
 
-        This copies all costs, as the other changes do: change many arcs in one call.
+        All arcs between the vertices of a pair get the cost. This copies all costs, as the other changes do:
+        change many arcs in one call.
         """
-        self.network = replace(self.network, cost=_changed(self.network.cost, arcs, values, "arc"))
+        self._set("cost", arcs, values, amounts=False)
 
-    def set_capacity(self, arcs: ArrayLike, values: ArrayLike) -> None:
-        """Change the capacity of one arc or several."""
-        self.network = replace(self.network, capacity=_changed(self.network.capacity, arcs, values, "arc"))
+    def set_capacity(self, arcs: Arcs, values: ArrayLike) -> None:
+        """Change the capacity of one arc or several, called as in :meth:`preflow.MaxFlow.set_capacity`."""
+        self._set("capacity", arcs, values)
 
-    def set_lower(self, arcs: ArrayLike, values: ArrayLike) -> None:
-        """Change the least flow of one arc or several."""
-        lower = self.network.lower
-        if lower is None:
-            lower = np.zeros(self.network.num_arcs, dtype=np.int64)
-        self.network = replace(self.network, lower=_changed(lower, arcs, values, "arc"))
+    def set_lower(self, arcs: Arcs, values: ArrayLike) -> None:
+        """Change the least flow of one arc or several, called as in :meth:`preflow.MaxFlow.set_capacity`."""
+        self._set("lower", arcs, values)
+
+    def _set(self, name: str, arcs: Arcs, values: ArrayLike, *, amounts: bool = True) -> None:
+        numbers, flat, _ = read_arc_changes(self.network, arcs, values, amounts=amounts)
+        old = lower_of(self.network) if name == "lower" else getattr(self.network, name)
+        changed: dict[str, Any] = {name: _changed(old, numbers, flat)}
+        self.network = replace(self.network, **changed)
 
     def set_supply(self, vertices: Vertices, values: ArrayLike) -> None:
         """Change the supply of one vertex or several, given as in ``network.vertices``.
@@ -97,11 +101,10 @@ class MinCostFlow(Changing[MinCostFlowResult]):
         """
         network = self.network
         assert network.supply is not None
-        several = isinstance(vertices, list | tuple | range | np.ndarray)
-        labelled = network.labels is not None and isinstance(vertices, tuple) and vertices in network.labels
-        names: Any = vertices if several and not labelled else [vertices]
-        numbers = [network.vertex(name) for name in names]
-        self.network = replace(network, supply=_changed(network.supply, numbers, values, "vertex"))
+        numbers, flat = read_changes(
+            read_ends(network, vertices, "vertex"), values, network.num_vertices, "vertex"
+        )
+        self.network = replace(network, supply=_changed(network.supply, numbers, flat))
 
     def solve(
         self, *, time_limit: float | None = None, progress: bool | Reporter = False
@@ -123,10 +126,9 @@ class MinCostFlow(Changing[MinCostFlowResult]):
         return self._keep(result)
 
 
-def _changed(values: Array, places: ArrayLike, new: ArrayLike, what: str) -> Array:
+def _changed(values: Array, numbers: NDArray[np.int64], new: Any) -> Array:
     """Return a copy with new values at some places; floats among integers make all of them floats."""
-    numbers, flat = read_changes(places, new, len(values), what)
     copy: Array
-    copy, given = common_dtype(values.copy(), read_signed(flat, len(numbers), "values"))
+    copy, given = common_dtype(values.copy(), read_signed(new, len(numbers), "values"))
     copy[numbers] = given
     return copy

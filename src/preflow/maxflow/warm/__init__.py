@@ -61,13 +61,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...arrays import Array, Indices, Int64, NetworkInput, Vertices
+from ...arrays import Arcs, Array, Indices, Int64, NetworkInput, Vertices
 from ...errors import InvalidInputError
-from ...graph.changing import Changing, read_changes
+from ...graph.changing import Changing, read_arc_changes, read_ends
 from ...graph.convert import as_flow_problem
 from ...graph.network import (
     FlowNetwork,
-    as_array,
     common_dtype,
     exact_sum,
     read_capacities,
@@ -561,6 +560,14 @@ class MaxFlow(Changing[MaxFlowResult]):
     >>> result.value, result.flow.tolist()
     (5, [1, 4, 1, 4])
     >>> result.verify()
+
+    A road closes:
+
+    >>> roads = [("Dortmund", "Frankfurt", 5), ("Dortmund", "Kassel", 2), ("Kassel", "Frankfurt", 4)]
+    >>> solver = preflow.MaxFlow(roads, "Dortmund", "Frankfurt")
+    >>> solver.set_capacity(("Dortmund", "Frankfurt"), 0)
+    >>> solver.solve().value
+    2
     """
 
     def __init__(self, network: NetworkInput, source: Vertices = None, sink: Vertices = None) -> None:
@@ -599,24 +606,31 @@ class MaxFlow(Changing[MaxFlowResult]):
             self._snapshot = snapshot
         return self._snapshot
 
-    def set_capacity(self, arcs: ArrayLike, values: ArrayLike, *, reverse: bool = False) -> None:
+    def set_capacity(self, arcs: Arcs, values: ArrayLike, *, reverse: bool | None = None) -> None:
         """Change the capacity of one arc or several.
 
         Parameters
         ----------
-        arcs : int or array of int
-            Numbers of arcs. Of several values for one arc the last counts.
+        arcs : int or array of int, pair of vertices, or list of pairs
+            Numbers of arcs, or the vertices at their ends, as in ``("Dortmund", "Frankfurt")``. A pair means
+            all arcs between its vertices; all can get capacity 0 or infinity, another one only if there is
+            one arc. Of several values for one arc the last counts. Vertices that are numbers are a list of
+            pairs, ``[(3, 5)]``.
         values : number or array of numbers
-            Not negative: one for all arcs, or one for each.
-        reverse : bool
-            Change the reverse capacities instead. The network must have been given with some.
+            Not negative: one for all arcs, or one for each number or pair.
+        reverse : bool, optional
+            Of numbers, whether to change the reverse capacities instead, and of pairs, the capacities from
+            the second vertex to the first. The network must have been given with some. By default an edge
+            that was given with the same capacity either way, and is called by its ends, gets the new one
+            either way, too.
 
         Raises
         ------
         InvalidInputError
             There is no such arc, or no such capacity. Nothing was changed.
         """
-        numbers, flat = read_changes(arcs, values, self._given.num_arcs, "arc")
+        given = self._given
+        numbers, flat, against = read_arc_changes(given, arcs, values, amounts=True)
         if reverse and self._reverse is None:
             raise InvalidInputError("the network was given without reverse capacities")
         new, saturated = read_capacities(flat, len(numbers), "values")
@@ -625,7 +639,17 @@ class MaxFlow(Changing[MaxFlowResult]):
         if not len(numbers):
             return
         self._own_arrays(new)
-        edited = self._capacity if not reverse else self._reverse
+        if against is None or given.reverse_capacity is None:
+            self._change(numbers, new, bool(reverse))
+            return
+        both = reverse is None and (given.capacity == given.reverse_capacity)[numbers]
+        for chosen, backward in ((against == bool(reverse), False), (against != bool(reverse), True)):
+            if (chosen | both).any():
+                self._change(numbers[chosen | both], new[chosen | both], backward)
+
+    def _change(self, numbers: NDArray[np.int64], new: Array, backward: bool) -> None:
+        """Change capacities, or reverse ones, and the residual network if it is kept."""
+        edited = self._reverse if backward else self._capacity
         assert edited is not None
         edits = None if self._kept is None else _whole_edits(self._kept, numbers, new.astype(edited.dtype))
         if edits is None:
@@ -634,7 +658,7 @@ class MaxFlow(Changing[MaxFlowResult]):
         self._snapshot = self._kept = None  # Ctrl-C may come before all have changed
         edited[numbers] = new
         if kept is not None and edits is not None:
-            kept.change(self._given, edits, reverse)
+            kept.change(self._given, edits, backward)
         self._kept = kept
 
     def _own_arrays(self, new: Array) -> None:
@@ -650,8 +674,8 @@ class MaxFlow(Changing[MaxFlowResult]):
 
     def add_arcs(
         self,
-        tail: ArrayLike,
-        head: ArrayLike,
+        tail: Vertices,
+        head: Vertices,
         capacity: ArrayLike,
         *,
         reverse_capacity: ArrayLike | None = None,
@@ -663,15 +687,15 @@ class MaxFlow(Changing[MaxFlowResult]):
 
         Parameters
         ----------
-        tail, head : array of int
-            Numbers of vertices, also where these have labels.
+        tail, head : vertex, or array of vertices
+            Of the network: labels where it has labels, else numbers.
         capacity, reverse_capacity : array of numbers, or number
             The default of `reverse_capacity` is zero.
         """
         given = self._given
         added = FlowNetwork.from_arrays(
-            np.atleast_1d(as_array(tail, "tail")),
-            np.atleast_1d(as_array(head, "head")),
+            read_ends(given, tail, "tail", numbered=True),
+            read_ends(given, head, "head", numbered=True),
             capacity,
             reverse_capacity=reverse_capacity,
             num_vertices=given.num_vertices,
