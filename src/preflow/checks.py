@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
@@ -87,3 +88,12 @@ def unknown_name(what: str, name: str, known: Iterable[str], listed: str | None 
         near = [alike[part] for part in get_close_matches(asked, filter(None, alike), 1, 0.75)]
     hint = f", did you mean {' or '.join(map(repr, near))}? There" if near else "; there"
     return InvalidInputError(f"unknown {what} {name!r}{hint} are: {listed or ', '.join(names)}")
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Give a warning that names the line which called the package."""
+    package = __name__.partition(".")[0]
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -1,8 +1,13 @@
-"""Packages whose names are loaded when they are first used; a wrong name gets a hint."""
+"""Packages whose names are loaded when they are first used, and are eager; a wrong name gets a hint."""
 
 from __future__ import annotations
 
+import sys
+from types import FunctionType
+
 import lazy_loader
+
+from .eager import eager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +26,11 @@ def names_of_stub(
 
     def load_or_hint(name: str) -> object:
         if name in names or name.startswith("_"):
-            return load(name)
+            found = eager(load(name))
+            if isinstance(found, FunctionType):  # pickles find it here
+                found.__module__ = package
+                setattr(sys.modules[package], name, found)
+            return found
         from difflib import get_close_matches
 
         close = get_close_matches(name, names, 1, 0.6)

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array, ArrayModule, DType
-from ..errors import DeviceMemoryError, DeviceUnavailableError
+from ..errors import DeviceMemoryError, DeviceUnavailableError, InvalidInputError
 from ..solving.run import Control
 from ..solving.timing import counted_as_compiling
 
@@ -326,9 +326,38 @@ def _nothing() -> None:
 
 
 def is_on_gpu(array: AnyArray) -> bool:
-    """Return whether `array` is in the memory of a GPU, according to the DLPack protocol."""
+    """Return whether `array` is in the memory of a GPU, according to the DLPack protocol.
+
+    InvalidInputError: it has no numbers, see :func:`_refuse_traced`.
+    """
+    if isinstance(array, np.ndarray) or not hasattr(array, "__dlpack__"):
+        return False
+    _refuse_traced(array)
     where = getattr(array, "__dlpack_device__", None)
     return where is not None and where()[0] in DLPACK_GPU
+
+
+def _refuse_traced(array: AnyArray) -> None:
+    """Raise InvalidInputError if an array of JAX or Torch has no numbers, since it stands for others."""
+    jax, torch = sys.modules.get("jax"), sys.modules.get("torch")
+    if jax is not None and isinstance(array, jax.core.Tracer):
+        raise InvalidInputError(
+            "an array is traced by JAX (jit, vmap, grad) and has no numbers yet: call the function through "
+            "jax.pure_callback"
+        )
+    if torch is None or not isinstance(array, torch.Tensor):
+        return
+    try:
+        if type(array).__torch_dispatch__ is torch.Tensor.__torch_dispatch__ and not array.is_meta:
+            array.data_ptr()
+            return
+    except RuntimeError:  # it is wrapped by a transform of torch.func
+        if array.layout != torch.strided:
+            return  # DLPack says so
+    raise InvalidInputError(
+        "a tensor has no numbers of its own inside of torch.vmap, torch.func and torch.export, and on the "
+        "device 'meta': call the function before them; for vmap, in a loop, or once with a batch"
+    )
 
 
 def importer_of(array: AnyArray) -> Callable[[Any], Any]:

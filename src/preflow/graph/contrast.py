@@ -7,12 +7,11 @@ images", ICCV 2001.
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 
 from ..arrays import AnyArray, ArrayModule, Connectivity, Periodic, Spacing
-from ..checks import check_integer, check_number, check_positive
+from ..checks import check_integer, check_number, check_positive, warn_caller
 from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
@@ -99,10 +98,9 @@ def contrast_capacity(
     values = finite_array("image", image, xp)
     if channel_axis is None:
         if looks_like_channels(values.shape):
-            warnings.warn(
+            warn_caller(
                 f"image has shape {values.shape} and is a volume here; channel_axis=-1 takes its last axis "
-                "as colours",
-                stacklevel=2,
+                "as colours"
             )
         channels = values[..., np.newaxis]
     else:

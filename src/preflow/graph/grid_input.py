@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..arrays import AnyArray, Array, ArrayModule, Connectivity, Periodic
+from ..checks import warn_caller
 from ..errors import CapacityOverflowError, InvalidInputError
-from ..solving.dispatch import level_of_caller
 from .neighbourhood import both_ways, half_neighbourhood, named_neighbourhoods
 from .network import INT64_MAX
 from .periodic import checked_periodic, unroll
@@ -116,10 +115,9 @@ def warn_of_order(values: AnyArray, half: list[tuple[int, ...]], name: str) -> N
         return
     ends = [[bool(row.take(-1, axis).any()) for axis in range(ndim)] for row in values]
     if all(not ends[axis][axis] and (ends[axis][-1 - axis] or 2 * axis + 1 == ndim) for axis in range(ndim)):
-        warnings.warn(
+        warn_caller(
             f"{name}[0] is 0 at the end of the first axis, as if it were for neighbours along that axis; the "
-            f"order of directions is {', '.join(map(str, half))}",
-            stacklevel=level_of_caller(),
+            f"order of directions is {', '.join(map(str, half))}"
         )
 
 

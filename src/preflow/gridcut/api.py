@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ import numpy as np
 
 from ..arrays import AnyArray, Periodic
 from ..certify.grid import arcs_and_precision, energy_size, labelling_energy, lower_bound, one_sided_energy
+from ..checks import warn_caller
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, UnsuitableMethodError
 from ..graph.grid import PARALLEL_SIZE, DeviceGridNetwork, GridNetwork
@@ -139,10 +139,9 @@ def grid_cut(
     )
     # Other capacities than one number mostly come from contrast_capacity, which has a remark of its own.
     if isinstance(neighbor_capacity, int | float | np.number) and looks_like_channels(network.shape):
-        warnings.warn(
+        warn_caller(
             f"source_capacity has shape {network.shape}, so the grid is a volume; an image has one capacity "
-            "for each pixel, not for each colour",
-            stacklevel=2,
+            "for each pixel, not for each colour"
         )
     return cut_of_grid(network, request, warm_start)
 

@@ -15,12 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import AnyArray, Array
 from ..assignment.api import linear_assignment
 from ..assignment.result import AssignmentResult
+from ..eager import eager
 from ..errors import CostOverflowError, InfeasibleError, InvalidInputError, InvalidTypeError
 
 #: The kinds of floats that lap's ``fp_version`` names. They change nothing here.
 FP_1, FP_2, FP_DYNAMIC = 1, 2, 3
 
 
+@eager
 def lapjv(
     cost: ArrayLike, extend_cost: bool = False, cost_limit: float = np.inf, return_cost: bool = True
 ) -> tuple[float, NDArray[np.int32], NDArray[np.int32]] | tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -76,6 +78,7 @@ def lapjv(
     return (total, x, y) if return_cost else (x, y)
 
 
+@eager
 def lapjvx(
     cost: ArrayLike, extend_cost: bool = False, cost_limit: float = np.inf, return_cost: bool = True
 ) -> tuple[float, Array, Array] | tuple[Array, Array]:
@@ -113,6 +116,7 @@ def lapjvx(
     return (total, row, column) if return_cost else (row, column)
 
 
+@eager
 def lapjvxa(
     cost: ArrayLike, extend_cost: bool = False, cost_limit: float = np.inf, return_cost: bool = True
 ) -> tuple[float, NDArray[np.int32]] | NDArray[np.int32]:
@@ -145,6 +149,7 @@ def lapjvxa(
     return (total, pairs) if return_cost else pairs
 
 
+@eager
 def lapmod(
     n: int,
     cc: ArrayLike,

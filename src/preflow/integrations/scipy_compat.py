@@ -6,7 +6,6 @@ differs on purpose.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,8 @@ from ..arrays import AnyArray, Array
 from ..assignment.api import linear_assignment
 from ..assignment.result import AssignmentResult
 from ..bipartite.api import bipartite_matching
+from ..checks import warn_caller
+from ..eager import eager
 from ..errors import (
     CapacityOverflowError,
     CostOverflowError,
@@ -39,6 +40,7 @@ FORMATS = ("csr", "csc", "coo")
 INT32_MAX = np.iinfo(np.int32).max
 
 
+@eager
 def linear_sum_assignment(
     cost_matrix: ArrayLike, maximize: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -154,6 +156,7 @@ class MaximumFlowResult:
         return f"MaximumFlowResult with value of {self.flow_value}"
 
 
+@eager
 def maximum_flow(
     csgraph: scipy.sparse.csr_array, source: int, sink: int, *, method: str = "dinic"
 ) -> MaximumFlowResult:
@@ -229,6 +232,7 @@ def maximum_flow(
     return MaximumFlowResult(np.int64(result.value), flow)
 
 
+@eager
 def maximum_bipartite_matching(graph: scipy.sparse.csr_array, perm_type: str = "row") -> NDArray[np.int32]:
     """Pair rows with columns, as :func:`scipy.sparse.csgraph.maximum_bipartite_matching` does.
 
@@ -268,6 +272,7 @@ def _is_column(perm_type: object) -> bool:
     return isinstance(perm_type, str) and perm_type == "column"
 
 
+@eager
 def min_weight_full_bipartite_matching(
     biadjacency: scipy.sparse.csr_array, maximize: bool = False
 ) -> tuple[Array, Array]:
@@ -319,7 +324,7 @@ def min_weight_full_bipartite_matching(
     if weights.dtype.kind not in "biuf" or weights.dtype.itemsize > 8:
         weights = weights.astype(np.float64)
     if not weights.all():
-        warnings.warn("explicit zero weights are removed before matching", UserWarning, stacklevel=2)
+        warn_caller("explicit zero weights are removed before matching", UserWarning)
         kept = weights != 0
         row, column, weights = row[kept], column[kept], weights[kept]
     # Weights that are stored several times add up.
@@ -329,6 +334,7 @@ def min_weight_full_bipartite_matching(
     return result.row.astype(partners[0]), result.column.astype(partners[1])
 
 
+@eager
 def structural_rank(graph: scipy.sparse.csr_array) -> np.int64:
     """Return the size of a maximum matching, as :func:`scipy.sparse.csgraph.structural_rank` does.
 
@@ -364,7 +370,7 @@ def structural_rank(graph: scipy.sparse.csr_array) -> np.int64:
         raise InvalidTypeError("Input must be sparse")
     if matrix.format not in FORMATS:
         message = "Input matrix should be in CSC, CSR, or COO matrix format"
-        warnings.warn(message, SparseEfficiencyWarning, stacklevel=2)
+        warn_caller(message, SparseEfficiencyWarning)
     return np.int64(bipartite_matching(matrix).cardinality)
 
 

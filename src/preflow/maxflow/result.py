@@ -19,6 +19,7 @@ from ..certify.cut import (
     largest_in_cut,
 )
 from ..certify.flow import check_flow_limit
+from ..eager import eager
 from ..errors import CapacityOverflowError
 from ..graph.edge_tables import FlowByLabel, Tabular, labelled_pairs, labelled_sides, labels_of
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, vertex_mask
@@ -345,6 +346,7 @@ class FlowWhenRead:
     def __get__(self, result: None, kind: type[MaxFlowResult]) -> FlowWhenRead: ...
     @overload
     def __get__(self, result: MaxFlowResult, kind: type[MaxFlowResult]) -> Array: ...
+    @eager
     def __get__(self, result: MaxFlowResult | None, kind: type[MaxFlowResult]) -> FlowWhenRead | Array:
         if result is None:
             return self  # which the dataclass takes for the default of the field

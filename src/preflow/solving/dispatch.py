@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import unknown_name
+from ..checks import unknown_name, warn_caller
 from ..errors import DeviceUnavailableError, InvalidInputError
 from .method import Method, check_options
 from .outside import load_entry_points, outside_methods
@@ -38,7 +36,7 @@ def find_method(methods: Sequence[Method], name: str, threads: int | None = None
             return method
         if name in method.old_names:
             message = f"method {name!r} is now called {method.name!r}"
-            warnings.warn(message, DeprecationWarning, stacklevel=level_of_caller())
+            warn_caller(message, DeprecationWarning)
             return method
     if named := [method for method in everything if name in method.aliases]:
         several = threads is not None and threads > 1
@@ -67,17 +65,8 @@ def renamed(old: str, value: Any, new: str, other: Any) -> Any:
     """Return the value of a parameter that was given by its former name, with a DeprecationWarning."""
     if other is not None:
         raise InvalidInputError(f"{old} is the former name of {new}: give one of them")
-    warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=level_of_caller())
+    warn_caller(f"{old} is now called {new}", DeprecationWarning)
     return value
-
-
-def level_of_caller() -> int:
-    """Return the `stacklevel` of a warning of the caller that names the line which called the package."""
-    package = __name__.partition(".")[0]
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def usable_cpus() -> int:

@@ -10,6 +10,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..eager import eager
 from ..errors import NotOptimalError, SolverError, VerificationError
 
 #: The type of the numbers of an array.
@@ -69,6 +70,7 @@ class ReadOnlyArrays:
             text = method and inspect.getdoc(method)
             if text and "Raises\n------" not in text:
                 method.__doc__ = text + sections
+        eager(cls)
 
     def __post_init__(self) -> None:
         for name in self._arrays:

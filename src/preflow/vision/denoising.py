@@ -14,7 +14,6 @@ one cut: the Ising model of Greig, Porteous and Seheult, JRSS B 51, 1989.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, DType
 from ..certify.fields import check_kind, checked_number
-from ..checks import check_integer, check_number, check_word
+from ..checks import check_integer, check_number, check_word, warn_caller
 from ..drawing.axes import say
 from ..drawing.images import draw_picture, plane_of
 from ..errors import InvalidInputError, VerificationError
@@ -223,10 +222,9 @@ def denoise(
             raise InvalidInputError(f"levels must be at most {MOST_ASKED:,}, got {levels:,}")
     deadline = Deadline(time_limit)
     if channel_axis is None and values.ndim == 3 and looks_like_channels(values.shape):
-        warnings.warn(
+        warn_caller(
             f"image has shape {values.shape} and is denoised as a volume; channel_axis=-1 takes its last "
-            "axis as colours",
-            stacklevel=2,
+            "axis as colours"
         )
     planes = _planes(values, channel_axis)
     ndim = planes[0].ndim

@@ -12,7 +12,6 @@ Departure: costs are rounded to integers, so energies are exact and do not depen
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Spacing
 from ..certify.fields import check_kind, checked_host_array
-from ..checks import check_integer, check_number, check_word
+from ..checks import check_integer, check_number, check_word, warn_caller
 from ..drawing.axes import say
 from ..drawing.images import draw_regions, plane_of
 from ..errors import InvalidInputError, VerificationError
@@ -225,7 +224,7 @@ def segment_labels(
     """
     seeds, taken = _checked_markers(markers, mask)
     if looks_like_channels(seeds.shape):
-        warnings.warn(SEEDS_WITH_CHANNELS.format("markers", seeds.shape), stacklevel=2)
+        warn_caller(SEEDS_WITH_CHANNELS.format("markers", seeds.shape))
     channels = check_channels(image, seeds.shape)
     smoothness = check_number("smoothness", smoothness)
     components = check_integer("components", components)

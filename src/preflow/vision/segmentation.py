@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import logging
 import math
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array, Connectivity, Restorer, Spacing
 from ..certify.fields import check_flag, check_kind, checked_host_array, checked_number
-from ..checks import check_integer, check_number, check_word
+from ..checks import check_integer, check_number, check_word, warn_caller
 from ..drawing.axes import say
 from ..drawing.images import draw_picture, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
@@ -250,7 +249,7 @@ def segment(
     """
     seeds = checked_seeds(foreground, background)
     if looks_like_channels(seeds[0].shape):
-        warnings.warn(SEEDS_WITH_CHANNELS.format("foreground", seeds[0].shape), stacklevel=2)
+        warn_caller(SEEDS_WITH_CHANNELS.format("foreground", seeds[0].shape))
     network = segmentation_network(
         image,
         *seeds,

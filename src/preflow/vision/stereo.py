@@ -10,7 +10,6 @@ refined by parabolas.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..certify.fields import check_kind, check_seconds, checked_host_array
-from ..checks import as_float, check_integer, check_number, check_positive
+from ..checks import as_float, check_integer, check_number, check_positive, warn_caller
 from ..drawing.axes import say
 from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError, VerificationError
@@ -229,10 +228,9 @@ def match_stereo(
     with timed(seconds, "refine"):
         disparity, occluded = _disparities(of_left, of_right, int(min_disparity))
     if min_disparity >= 0 and occluded.mean() > SUSPICIOUS:
-        warnings.warn(
+        warn_caller(
             f"{occluded.mean():.0%} of the left view is occluded: the views may be exchanged, or "
-            "max_disparity is too small",
-            stacklevel=2,
+            "max_disparity is too small"
         )
     return Stereo(disparity, occluded, of_left, of_right, seconds, int(min_disparity))
 
