@@ -20,33 +20,33 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 1884,  # aliases of arrays have types; statistics are tables in notebooks
+    ".": 1970,  # aliases of arrays have types; statistics are tables in notebooks
     "assignment": 10470,  # rules are rows
     "bipartite": 5072,  # rules are rows; pieces of several solvers are beside them
     "certify": 4833,  # what a cut allows counts here; what passes a vertex is told from what only arrives
     "cli": 3972,
     "connectivity": 1939,
-    "cuda": 2191,  # loops of kernels and sums over warps, which solvers have no more
+    "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7489,  # arguments by name
     "drawing": 851,  # bars of comparisons
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4971,  # rules are rows
     "generators": 3244,
-    "graph": 11028,  # arrays of one axis are read by their shapes; arcs are called by their ends
-    "gridcut": 7516,  # what auto does is rows of rules with budgets; the order of directions in words
-    "integrations": 2432,
+    "graph": 11024,  # arrays of one axis are read by their shapes; arcs are called by their ends
+    "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
+    "integrations": 2443,
     "io": 3209,  # binary files are told from text, with what reads them
     "kernels": 2821,  # the heap of three problems
-    "maxflow": 10869,  # a change of an edge either way is two
+    "maxflow": 10871,  # a change of an edge either way is two
     "mincost": 5241,  # rules are rows; arcs that change are called by their ends
     "network": 437,  # which functions each class of networks has
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 4595,  # shares that sum past int64 are refused
-    "solving": 2055,  # types of options say what they may be; methods are tables
+    "solving": 2046,  # types of options say what they may be; methods are tables
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 4889,  # rules are rows
-    "vision": 9271,  # parameters that are options of a command are described one by one
+    "vision": 9265,  # parameters that are options of a command are described one by one
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471
