@@ -27,6 +27,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "from_source",
     "record_tables",
+    "gallery_panels",
 ]
 exclude_patterns = ["_build", "_templates", "_ext", "_tools", "gallery/**"]
 templates_path = ["_templates"]
@@ -34,12 +35,14 @@ nitpicky = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "preflow"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "secondary_sidebar_items": ["page-toc"],
 }
 
@@ -61,6 +64,7 @@ sphinx_gallery_conf = {
     "filename_pattern": "/plot_",
     "plot_gallery": run_gallery,
     "abort_on_example_error": True,
+    "image_scrapers": ("gallery_panels.save_figures",),
     "min_reported_time": 10_000,
     "remove_config_comments": True,
     "download_all_examples": False,

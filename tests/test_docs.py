@@ -15,6 +15,7 @@ from preflow import registry
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     ROOT / "README.md",
+    ROOT / "docs" / "index.md",
     ROOT / "docs" / "getting_started.md",
     *sorted((ROOT / "docs" / "problems").glob("*.md")),
 ]
@@ -55,3 +56,28 @@ def test_rules_are_read_from_the_policy(problem: registry.Problem, monkeypatch: 
     }
     compared = {name for rule in policy.rules() for name in re.findall(r"\b[A-Z][A-Z_]+\b", rule.condition)}
     assert compared <= with_value, "no page has the values"
+
+
+#: What people look for, and the page that the search of the site must find for it.
+SOUGHT = {
+    "Hungarian": "assignment",
+    "Kuhn-Munkres": "assignment",
+    "Jonker-Volgenant": "assignment",
+    "LAPJV": "assignment",
+    "Kantorovich": "transport",
+    "earth mover's distance": "transport",
+    "Wasserstein": "transport",
+    "graph cut": "grid_cut",
+    "blossom": "general_matching",
+    "Hopcroft": "matching",
+    "transshipment": "min_cost_flow",
+    "network simplex": "min_cost_flow",
+    "max-flow min-cut": "max_flow",
+    "Gomory-Hu": "connectivity",
+    "NIfTI": "vision",
+}
+
+
+@pytest.mark.parametrize(("name", "page"), SOUGHT.items())
+def test_pages_have_the_names_that_people_look_for(name: str, page: str) -> None:
+    assert name in (ROOT / "docs" / "problems" / f"{page}.md").read_text("utf-8")

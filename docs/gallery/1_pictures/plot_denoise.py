@@ -28,6 +28,7 @@ images = {
     "exact (preflow)": result.image,
     "Chambolle's method (scikit-image)": 255 * denoise_tv_chambolle(noisy / 255, weight=0.05),
 }
+# sphinx_gallery_thumbnail_panel = 1
 figure, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
 for axis, (title, image) in zip(axes, images.items(), strict=True):
     axis.imshow(image, cmap="gray", vmin=0, vmax=255)

@@ -35,6 +35,7 @@ print(f"mean endpoint error: {error:.2f} pixels")
 # Hue is the direction of the motion, saturation its speed.
 
 largest = float(np.hypot(*truth).max())
+# sphinx_gallery_thumbnail_panel = 1
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.2), layout="constrained")
 axes[0].imshow(image)
 axes[0].set_title("first frame")

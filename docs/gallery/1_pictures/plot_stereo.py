@@ -26,6 +26,7 @@ print(f"{share:.1%} of the known pixels are off by more than 2")
 # %%
 
 picture = preflow.vision.disparity_picture
+# sphinx_gallery_thumbnail_panel = 1
 figure, axes = plt.subplots(1, 3, figsize=(12, 3), layout="constrained")
 axes[0].imshow(left)
 axes[0].set_title("left view")

@@ -29,6 +29,7 @@ pictures = {
     "minimum-cost flow (preflow)": result.phase,
     "sorted by reliability (scikit-image)": unwrap_phase(phase),
 }
+# sphinx_gallery_thumbnail_panel = 1
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
 for axis, (title, picture) in zip(axes, pictures.items(), strict=True):
     axis.imshow(picture, cmap="viridis")

@@ -38,6 +38,7 @@ print(f"Dice of the cut:            {dice(result.mask, truth):.3f}")
 
 # %%
 
+# sphinx_gallery_thumbnail_panel = 2
 figure, axes = plt.subplots(1, 4, figsize=(12, 3.4), layout="constrained")
 pictures = {"volume": volume, "seeds": 1.0 * bright - dark, "cut": result.mask, "truth": truth}
 for axis, (title, picture) in zip(axes, pictures.items(), strict=True):

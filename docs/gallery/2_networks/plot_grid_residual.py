@@ -38,6 +38,7 @@ fullest = np.zeros(grid.size)
 np.maximum.at(fullest, tail[inner], used)
 np.maximum.at(fullest, head[inner], used)
 
+# sphinx_gallery_thumbnail_panel = 1
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
 axes[0].imshow(coins, cmap="gray")
 axes[0].set_title("image")
