@@ -24,7 +24,7 @@ LINES = {
     "assignment": 10470,  # rules are rows
     "bipartite": 5072,  # rules are rows; pieces of several solvers are beside them
     "certify": 4833,  # what a cut allows counts here; what passes a vertex is told from what only arrives
-    "cli": 3972,
+    "cli": 3975,
     "connectivity": 1939,
     "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7489,  # arguments by name
@@ -32,10 +32,10 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4971,  # rules are rows
     "generators": 3244,
-    "graph": 11024,  # arrays of one axis are read by their shapes; arcs are called by their ends
+    "graph": 11052,  # arrays of one axis are read by their shapes; arcs are called by their ends
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2443,
-    "io": 3209,  # binary files are told from text, with what reads them
+    "io": 3333,  # binary files are told from text, with what reads them
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10871,  # a change of an edge either way is two
     "mincost": 5241,  # rules are rows; arcs that change are called by their ends

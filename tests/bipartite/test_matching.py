@@ -841,7 +841,7 @@ def test_malformed_matrix_market(text: str, tmp_path: Path) -> None:
 
 def test_edge_lists(tmp_path: Path) -> None:
     path = tmp_path / "graph.txt"
-    path.write_text("# Nodes: 4 Edges: 3\n% another comment\n0 3\n\n2\t1  0.5\n0 1 # here, too\n")
+    path.write_text("# Nodes: 4 Edges: 3\n% another comment\n0 3 1\n\n2\t1  0.5\n0 1 2 # here, too\n")
     graph = read_edge_list(path)
     assert graph.shape == (4, 4)
     assert graph.rows.first.tolist() == [0, 2, 2, 3, 3]
@@ -852,7 +852,16 @@ def test_edge_lists(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["1 2\n3\n", "1 2\n3 x\n", "1 2.5\n", "0 -1\n", "0 99999999999999999999\n", "0 9223372036854775807\n"],
+    [
+        "1 2\n3\n",
+        "1 2\n1 2 3\n",
+        "1\n2\n",
+        "1 2\n3 x\n",
+        "1 2.5\n",
+        "0 -1\n",
+        "0 99999999999999999999\n",
+        "0 9223372036854775807\n",
+    ],
 )
 def test_malformed_edge_lists(text: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"

@@ -154,7 +154,7 @@ HOSTILE: dict[str, tuple[Reader, bytes, str]] = {
     "mtx negative": (read_bipartite_graph, MATRIX + b"-3 3 1\n1 1\n", "no line of sizes"),
     "mtx without sizes": (read_matrix_market, MATRIX, "no line of sizes"),
     "edge": (read_edge_list, b"0 4000000000\n", "numpy.unique"),
-    "edge past int64": (read_edge_list, b"0 99999999999999999999\n", "no list of edges"),
+    "edge past int64": (read_edge_list, b"0 99999999999999999999\n", "does not fit int64"),
     "OR-Library": (read_costs, b"1000000000\n1 2 3\n", "expected 1000000000 x 1000000000 costs"),
     "flo": (read_flo, struct.pack("<fii", 202021.25, 99_999, 99_999), "bytes, it has 12"),
     "npz member": (load_npz, npz(header=huge(b"(1000000000000000,)"), tail=b"", head=b""), "the file has 8"),
@@ -167,7 +167,7 @@ HOSTILE: dict[str, tuple[Reader, bytes, str]] = {
     "digits": (read_costs, b"9" * 5000 + b"\n1\n", "all of them numbers"),
     "many digits": (read_costs, b"9" * 4000 + b"\n1\n", "got 1"),
     "digits of a vertex": (read_dimacs, b"p max " + b"9" * 5000 + b" 1\n", "64-bit integer"),
-    "digits of an edge": (read_edge_list, b"1 " + b"9" * 5000 + b"\n", "no list of edges"),
+    "digits of an edge": (read_edge_list, b"1 " + b"9" * 5000 + b"\n", "does not fit int64"),
     "digits of mtx": (read_matrix_market, MATRIX + b"9" * 5000 + b" 1 1\n1 1\n", "no line of sizes"),
     "underscore": (read_costs, b"1\n1_000\n", "all of them numbers"),
     "mixed": (read_costs, b"2\n9007199254740993 0.5 1 1\n", "mixes floats with integers"),
@@ -434,7 +434,7 @@ def sample_files() -> Iterator[tuple[str, Reader, bytes]]:
         file = io.BytesIO()
         scipy.sparse.save_npz(file, scipy.sparse.csr_array(costs).asformat(form), compressed=False)
         yield form, read_costs, file.getvalue()
-    yield "edges", read_bipartite_graph, b"# a\n0 3\n2\t1  0.5\n0 1 # here\n"
+    yield "edges", read_bipartite_graph, b"# a\n0 3 1\n2\t1  0.5\n0 1 2 # here\n"
     yield "mtx", read_bipartite_graph, MATRIX.replace(b"pattern", b"real") + b"% a\n3 3 2\n1 2 .5\n3 3 1e3\n"
     yield "array", read_bipartite_graph, ARRAY + b"2 2\n1\n0\n-3\n4\n"
     yield "symmetric", read_bipartite_graph, MATRIX.replace(b"general", b"symmetric") + b"3 3 2\n2 1\n3 3\n"

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import stat
 import zipfile
 from pathlib import Path
@@ -732,7 +733,9 @@ class TestFirstLineOfSizes:
             "4 3\n1 2\n1 3\n1 4\n",
             "4 3\n0 1\n0 2\n0 3\n",
             "# a star\n7 4\n1 2\n3 4\n4 5\n6 7\n",
-            "3 2\n1 2 9\n2 3 4\n",
+            "6 3\n1 2\n1 3\n1 4\n",
+            "3 2\n0 1\n1 0\n1 2\n2 1\n",
+            "3 3 2\n1 2 9\n2 3 4\n",
         ],
     )
     def test_is_an_error(self, tmp_path: Path, text: str) -> None:
@@ -747,10 +750,35 @@ class TestFirstLineOfSizes:
         path.write_text("\n".join([*lines[1:], lines[0]]))
         assert read_edge_list(path).num_edges == len(lines)
 
-    @pytest.mark.parametrize(
-        "text", ["", "2 1\n", "4 3\n1 2\n1 4\n", "6 3\n1 2\n1 3\n1 4\n", "3 3\n0 2\n0 3\n1 4\n"]
-    )
+    @pytest.mark.parametrize("text", ["", "2 1\n", "4 3\n1 2\n1 4\n", "3 3\n0 2\n0 3\n1 4\n"])
     def test_other_lists_are_read(self, tmp_path: Path, text: str) -> None:
         path = tmp_path / "graph.txt"
         path.write_text(text)
         assert read_edge_list(path).num_edges == text.count("\n")
+
+    @pytest.mark.parametrize(
+        "text", ["5 2\n1 2 9\n2 4 4\n", "5 5 2\n1 2\n2 4\n", "5,4\n1,2,9\n2,1,9\n2,4,4\n4,2,4\n"]
+    )
+    def test_what_cannot_be_an_edge_is_read_as_sizes(self, tmp_path: Path, text: str) -> None:
+        path = tmp_path / "graph.txt"
+        path.write_text(text)
+        graph, first = read_undirected_graph(path)
+        assert (graph.num_vertices, first, graph.num_edges) == (5, 1, text.count("\n") - 1)
+        assert graph.tail[0] == 0
+        assert (graph.weight is None) == (text[1] == " " == text[3])
+        assert read_edge_list(path).shape == (6, 6)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("4 3\n1 2 9\n", "1: the first line has 2 fields, and not the sizes, 'VERTICES 1'"),
+            ("3 1\n1 4 9\n", "1: 3 vertices were announced, an edge has 4"),
+            ("0 1\n0 2\n1 2 3\n", "3: expected 2 fields, as in line 1, got 3"),
+            ("0 1 {}\n", "1: '{}' in field 3 is not a number"),
+        ],
+    )
+    def test_neither_edges_nor_sizes(self, tmp_path: Path, text: str, message: str) -> None:
+        path = tmp_path / "graph.txt"
+        path.write_text(text)
+        with pytest.raises(ParseError, match=re.escape(f"graph.txt:{message}")):
+            read_undirected_graph(path)

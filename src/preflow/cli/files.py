@@ -115,6 +115,9 @@ def read_problem(file: str, terminals: Terminals) -> Problem:
         return _read_table_problem(file, terminals)
     problem = read_network(file)
     if isinstance(problem, CostNetwork):
+        if problem.supply is None:
+            message = "a network without supplies; preflow.reductions.shortest_path finds shortest paths"
+            raise ParseError(file, None, message)
         return Problem(problem, None)
     if not isinstance(problem, MaxFlowProblem):
         raise ParseError(file, None, "a network without source and sink; save a MaxFlowProblem with them")

@@ -12,6 +12,7 @@ from ..arrays import AnyArray, Array, Restorer, SideLabels
 from ..errors import InvalidInputError
 from .bipartite import labelled_edges
 from .bipartite_input import checked_ends
+from .cost_network import CostNetwork, rows_of_assignment
 from .edge_tables import (
     Attribute,
     EdgeColumns,
@@ -55,12 +56,14 @@ def with_edges_read(
 ) -> AnyArray:
     """Return costs that are edges as CostEdges, checked; other costs unchanged.
 
-    Edges are a tuple of arrays (row, column, cost), a list of tuples with labels, a dictionary
-    ``{row: {column: cost}}``, a table with the columns "row", "column" and "cost", or a NetworkX graph.
-    `shape` is that of a matrix of such a tuple, by default just large enough; `rows` are the vertices of a
-    NetworkX graph that are rows. InvalidInputError if the edges are malformed, or there is a `shape` or
-    `rows` for other costs.
+    Edges are an assignment as read_dimacs returns it, a tuple of arrays (row, column, cost), a list of tuples
+    with labels, a dictionary ``{row: {column: cost}}``, a table with the columns "row", "column" and "cost",
+    or a NetworkX graph. `shape` is that of a matrix of such a tuple, by default just large enough; `rows` are
+    the vertices of a NetworkX graph that are rows. InvalidInputError if the edges are malformed, or there is
+    a `shape` or `rows` for other costs.
     """
+    if isinstance(cost, CostNetwork):
+        return _from_network(cost)
     is_graph, is_tuple = is_networkx(cost), isinstance(cost, tuple)
     if shape is not None and not is_tuple:
         raise InvalidInputError("shape is for costs (row, column, cost); other costs have a shape")
@@ -85,6 +88,21 @@ def with_edges_read(
             "pairs these names; a matrix of costs has no column 'cost'"
         )
     return cost
+
+
+def _from_network(network: CostNetwork) -> CostEdges:
+    """Return the costs of an assignment; its vertices without labels are numbers."""
+    is_row = rows_of_assignment(network)
+    if is_row is None:
+        raise InvalidInputError(
+            "a network with costs is an assignment where each vertex has a supply of 1 or -1, and arcs of "
+            "capacity 1 or more lead from the former to the latter; min_cost_flow takes any other"
+        )
+    number = np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)) - 1
+    names = network.labels or range(network.num_vertices)
+    rows, columns = (tuple(names[v] for v in np.flatnonzero(side).tolist()) for side in (is_row, ~is_row))
+    shape = len(rows), len(columns)
+    return CostEdges(number[network.tail], number[network.head], network.cost, shape, (rows, columns))
 
 
 def _refuse_matrix(edges: list[tuple[Any, ...]]) -> None:

@@ -555,6 +555,16 @@ def supplies_or_own(network: CostNetwork, supply: SupplyInput) -> Array:
     return np.zeros(network.num_vertices, dtype=np.int64)
 
 
+def rows_of_assignment(network: CostNetwork) -> NDArray[np.bool_] | None:
+    """Return which vertices of an assignment are rows; None if the network is none."""
+    if network.supply is None or network.lower is not None or network.undirected is not None:
+        return None
+    is_row: NDArray[np.bool_] = network.supply == 1
+    across = is_row[network.tail] & ~is_row[network.head]
+    fits = (is_row | (network.supply == -1)).all() and (network.capacity >= 1).all() and across.all()
+    return is_row if fits else None
+
+
 def undirected_arcs(network: CostNetwork) -> NDArray[np.int64]:
     """Return the undirected arcs."""
     return np.flatnonzero(() if network.undirected is None else network.undirected)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from ..errors import ParseError
 from ..graph.bipartite import BipartiteGraph
 from .edge_list import parse_edge_list
 from .files import parsing, read_bytes
 from .matrix_market import announced_matrix_bytes, is_matrix_market, parse_matrix_market
+from .undirected import is_undirected
 
 
 class GraphFile(NamedTuple):
@@ -29,4 +31,7 @@ def read_bipartite_graph(path: str | Path, *, explicit_zeros: bool = True) -> Gr
         data = read_bytes(path, announced_matrix_bytes)
         if is_matrix_market(data):
             return GraphFile(parse_matrix_market(data, path, explicit_zeros), 1)
+        if is_undirected(data, path):
+            message = "an undirected graph, whose vertices are matched with each other: --general"
+            raise ParseError(path, None, message)
         return GraphFile(parse_edge_list(data, path), 0)

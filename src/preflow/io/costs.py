@@ -26,7 +26,7 @@ from ..arrays import AnyArray, Array
 from ..errors import ParseError
 from ..graph.network import EXACT_FLOAT, INT64_MAX
 from ..graph.sparse_input import read_sparse
-from .dimacs import parse_problem, rows_of_assignment
+from .dimacs import parse_problem, rows_of_file
 from .files import check_text, check_vertices, parsing, read_bytes
 from .number_rows import COMMENT, is_number, read_numbers, rows_of, separator_of
 from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
@@ -226,7 +226,7 @@ def _read_dimacs(path: str | Path, data: bytes) -> CostFile:
     from scipy.sparse import csr_array
 
     file = parse_problem(path, data, ("asn",))
-    is_row = rows_of_assignment(file)
+    is_row = rows_of_file(file)
     tail, head = file.reader.tail.astype(np.int64), file.reader.head.astype(np.int64)
     cost = file.reader.numbers(0)
     number = np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)) - 1

@@ -9,7 +9,13 @@ A maximum flow problem, a minimum-cost flow problem and an assignment read::
     a TAIL HEAD CAPACITY       a TAIL HEAD LOWER CAPACITY COST     a ROW COLUMN COST
 
 with vertices numbered from 1. A negative supply is a demand; vertices without an ``n`` line have none. The
-vertices of an assignment without an ``n`` line are columns. Beyond the format's definition, numbers may be
+vertices of an assignment without an ``n`` line are columns. A graph for shortest paths and one to colour
+read::
+
+    p sp VERTICES ARCS         p edge VERTICES EDGES
+    a TAIL HEAD LENGTH         e VERTEX VERTEX
+
+Beyond the format's definition, numbers may be
 floats and capacities ``inf``, and a line ``s SEED`` is ignored in a maximum flow problem, which the
 challenge's own generator of acyclic dense networks writes.
 """
@@ -25,8 +31,9 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import InvalidInputError
-from ..graph.cost_network import CostNetwork, lower_of, undirected_arcs
+from ..graph.cost_network import CostNetwork, lower_of, rows_of_assignment, undirected_arcs
 from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, MaxFlowProblem
+from ..graph.undirected import UndirectedGraph
 from .files import check_text, check_vertices, checked_path, parsing, read_bytes, replacing
 from .record_reader import Line, Number, RecordReader, announced_bytes, shown
 from .record_writer import write_comment, write_records
@@ -36,7 +43,10 @@ PROBLEM_KINDS = {
     "max": (Number("capacity", 0, finite=False),),
     "min": (Number("lower", -INT64_MAX), Number("capacity", 0, finite=False), Number("cost", -INT64_MAX)),
     "asn": (Number("cost", -INT64_MAX),),
+    "sp": (Number("length", -INT64_MAX),),
 }
+#: The kinds of graphs to colour, which are undirected; their ``e`` lines have no numbers.
+COLOURING_KINDS = dict.fromkeys(("edge", "col"), ())
 
 
 class ProblemFile(NamedTuple):
@@ -60,7 +70,8 @@ def read_dimacs(path: str | Path) -> MaxFlowProblem | CostNetwork:
     -------
     MaxFlowProblem or CostNetwork
         A network with its supplies for a minimum-cost flow problem, and for an assignment, of which each row
-        sends 1 to a column. Arcs in the order of the file. Numbers are int64; those of a field are float64
+        sends 1 to a column. A network without supplies and with infinite capacities for shortest paths, whose
+        lengths are costs. Arcs in the order of the file. Numbers are int64; those of a field are float64
         if one of them is not an integer. The name of a maximum flow problem is the file's, without ``.gz``
         and ``.max``.
 
@@ -177,7 +188,7 @@ def write_dimacs(
 def parse_problem(path: str | Path, data: bytes, kinds: Sequence[str]) -> ProblemFile:
     """Read the lines of a problem of one of the `kinds`."""
     check_text(path, data)
-    reader = RecordReader(path, data, b"a")
+    reader = RecordReader(path, data, b"a" if "max" in kinds or "asn" in kinds else b"e")
     problem: Line | None = None
     kind = kinds[0]
     num_vertices = num_arcs = 0
@@ -188,7 +199,7 @@ def parse_problem(path: str | Path, data: bytes, kinds: Sequence[str]) -> Proble
                 reader.fail(line.position, "a second p line")
             problem = line
             kind, num_vertices, num_arcs = _problem_line(reader, line, kinds)
-            reader.expect(PROBLEM_KINDS[kind], num_vertices, num_arcs)
+            reader.expect({**PROBLEM_KINDS, **COLOURING_KINDS}[kind], num_vertices, num_arcs)
         elif line.fields[0] in (b"a", b"n") and problem is None:
             reader.fail(line.position, f"{shown(line.fields[0])} line before the p line")
         elif line.fields[0] == b"n":
@@ -205,12 +216,12 @@ def parse_problem(path: str | Path, data: bytes, kinds: Sequence[str]) -> Proble
         reader.fail(None, f"the file has no line {wanted}" if reader.data else "the file is empty")
     if reader.num_records < num_arcs:
         reader.fail(problem.position, f"{num_arcs} arcs were announced, the file has {reader.num_records}")
-    entries = num_arcs + (0 if kind == "max" else len(nodes))
+    entries = num_arcs + (len(nodes) if kind in ("min", "asn") else 0)
     check_vertices(path, reader.line_number(problem.position), num_vertices, entries)
     return ProblemFile(kind, num_vertices, reader, nodes)
 
 
-def rows_of_assignment(file: ProblemFile) -> NDArray[np.bool_]:
+def rows_of_file(file: ProblemFile) -> NDArray[np.bool_]:
     """Return which vertices of an assignment are rows; check that arcs lead from rows to columns."""
     reader = file.reader
     is_row = np.zeros(file.num_vertices, dtype=bool)
@@ -233,14 +244,29 @@ def rows_of_assignment(file: ProblemFile) -> NDArray[np.bool_]:
 def _problem(path: str | Path, file: ProblemFile) -> MaxFlowProblem | CostNetwork:
     if file.kind == "max":
         return _max_flow(file.reader, file.num_vertices, file.nodes, path)
+    if file.kind == "sp":
+        reader, size = file.reader, file.num_vertices
+        ends = reader.tail, reader.head
+        return CostNetwork.from_arrays(*ends, capacity=np.inf, cost=reader.numbers(0), num_vertices=size)
     return _assignment(file) if file.kind == "asn" else _min_cost_flow(file)
+
+
+def parse_colouring(data: bytes, path: str | Path) -> UndirectedGraph:
+    """Return the graph in the content of a file with ``p edge``; ParseError if it is malformed."""
+    file = parse_problem(path, data, tuple(COLOURING_KINDS))
+    return UndirectedGraph.from_arrays(file.reader.tail, file.reader.head, num_vertices=file.num_vertices)
 
 
 def _problem_line(reader: RecordReader, line: Line, kinds: Sequence[str]) -> tuple[str, int, int]:
     kind = line.fields[1].decode("ascii", "replace") if len(line.fields) > 1 else kinds[0]
     if kind not in kinds:
         known = " or ".join(f"'p {name} VERTICES ARCS'" for name in kinds)
-        reader.fail(line.position, f"expected {known}, not problem {shown(line.fields[1])}")
+        readers = {
+            "sp": "shortest paths, which preflow.read_dimacs reads",
+            **dict.fromkeys(COLOURING_KINDS, "a graph to colour, which `preflow match --general` reads"),
+        }
+        what = f", {readers[kind]}" if kind in readers else ""
+        reader.fail(line.position, f"expected {known}, not problem {shown(line.fields[1])}{what}")
     if len(line.fields) != 4:
         reader.fail(line.position, f"expected 'p {kind} VERTICES ARCS', got {len(line.fields)} fields")
     num_vertices = reader.integer(line.position, line.fields[2], Number("number of vertices", 0))
@@ -345,13 +371,13 @@ def _supplies(file: ProblemFile) -> Array:
 
 
 def _assignment(file: ProblemFile) -> CostNetwork:
-    is_row = rows_of_assignment(file)
+    is_row = rows_of_file(file)
     rows, columns = np.count_nonzero(is_row), np.count_nonzero(~is_row)
     if rows != columns:
         file.reader.fail(
             None,
             f"{rows} rows and {columns} columns: a flow needs as many columns as rows; "
-            "`preflow assign` reads such files",
+            "`preflow assign` reads such files, and preflow.io.costs.read_costs(path).costs",
         )
     return CostNetwork.from_arrays(
         file.reader.tail,
@@ -379,11 +405,8 @@ def _write_min_cost_flow(path: Path, network: CostNetwork, comment: str) -> None
 
 
 def _write_assignment(path: Path, network: CostNetwork, comment: str) -> None:
-    supply: Array = np.zeros(network.num_vertices) if network.supply is None else network.supply
-    is_row = supply == 1
-    fits = bool((is_row | (supply == -1)).all() and (network.capacity >= 1).all())
-    across = is_row[network.tail] & ~is_row[network.head]
-    if not fits or not across.all() or network.lower is not None or network.undirected is not None:
+    is_row = rows_of_assignment(network)
+    if is_row is None:
         raise InvalidInputError(
             f"{path}: an assignment has a supply of 1 or -1 at every vertex, and arcs of capacity 1 from the "
             "former to the latter; other networks are written to files whose names end in .min"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..arrays import Array
 from ..errors import ParseError
@@ -75,20 +76,9 @@ def read_numbers(
     The first `skip` lines are left out. ParseError: rows differ in their number of fields, or a field is no
     number, or no integer where `integers` are expected.
     """
-    separator = separator_of(data, skip)
     for dtype in (np.int64,) if integers else (np.int64, np.float64):
         try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "loadtxt: input contained no data")
-                found: Array = np.loadtxt(
-                    BytesIO(data),
-                    dtype=dtype,
-                    comments=COMMENTS,
-                    delimiter=None if separator is None else separator.decode(),
-                    usecols=columns,
-                    skiprows=skip,
-                    ndmin=2,
-                )
+            found = load(data, dtype, columns, skip)
         except (ValueError, OverflowError) as error:
             reason = error
             continue
@@ -98,6 +88,23 @@ def read_numbers(
     check_widths(path, data, skip)
     _check_fields(path, data, columns, integers, skip)
     raise reason
+
+
+def load(data: bytes, dtype: DTypeLike, columns: tuple[int, ...] | None = None, skip: int = 0) -> Array:
+    """Return the numbers of all rows, or of some columns; ValueError or OverflowError if one is none."""
+    separator = separator_of(data, skip)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "loadtxt: input contained no data")
+        found: Array = np.loadtxt(
+            BytesIO(data),
+            dtype=dtype,
+            comments=COMMENTS,
+            delimiter=None if separator is None else separator.decode(),
+            usecols=columns,
+            skiprows=skip,
+            ndmin=2,
+        )
+    return found
 
 
 def check_widths(path: str | Path, data: bytes, skip: int = 0) -> None:

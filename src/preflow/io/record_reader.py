@@ -221,7 +221,7 @@ class RecordReader:
         self._fields = fields
         self._num_vertices = num_vertices
         self._num_records = num_records
-        if fields:
+        if fields or num_records:
             self._form = " ".join([self.letter.decode(), "TAIL", "HEAD", *(f.name.upper() for f in fields)])
         shortest_line = 2 * (3 + len(fields))
         room = min(num_records, (len(self.data) + 1) // shortest_line)
@@ -358,7 +358,9 @@ class RecordReader:
                 line.position, f"more than the {self._num_records} lines {self._form!r} that were announced"
             )
         if len(line.fields) != 3 + len(self._fields):
-            self.fail(line.position, f"expected {self._form!r}, got {len(line.fields)} fields")
+            alone = "; an arc with a cost alone, as muSSP has it, is 'a TAIL HEAD 0 1 COST'"
+            hint = alone if len(self._fields) == 3 and len(line.fields) == 4 else ""
+            self.fail(line.position, f"expected {self._form!r}, got {len(line.fields)} fields{hint}")
         for name, text in zip(("tail", "head"), line.fields[1:3], strict=True):
             self.vertex(line.position, text, name)
         for field, text in zip(self._fields, line.fields[3:], strict=True):

@@ -1,4 +1,4 @@
-"""Undirected graphs from files: Matrix Market, or lists of edges with or without weights."""
+"""Undirected graphs from files: Matrix Market, METIS, DIMACS, or lists of edges."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ from typing import NamedTuple
 
 from ..errors import InvalidInputError, ParseError
 from ..graph.undirected import UndirectedGraph
+from .dimacs import parse_colouring
 from .edge_list import parse_ends
-from .files import check_text, parsing, read_bytes
+from .files import parsing, read_bytes
 from .matrix_market import announced_matrix_bytes, is_matrix_market, parse_matrix
+from .metis import METIS, parse_metis
+from .record_reader import PROBLEM
 
 
 class UndirectedFile(NamedTuple):
     """A graph, and how its file numbers vertices."""
 
     graph: UndirectedGraph
-    #: the number of the first vertex in the file: 1 in a Matrix Market file, 0 in a list of edges
+    #: the number of the first vertex in the file: 0 only in a list of edges that has a vertex 0
     first: int
 
 
 def read_undirected_graph(path: str | Path, *, weights: bool = True) -> UndirectedFile:
-    """Read an undirected graph, plain or gzip; ParseError if the file is missing or malformed.
+    """Read an undirected graph; ParseError if the file is missing or malformed.
 
-    A Matrix Market file of a square matrix, each entry an edge, or lines "FROM TO" or "FROM TO WEIGHT",
-    numbered from 0, with comments that begin with # or %. A file without `weights` gives a graph without
-    them.
+    A Matrix Market file of a square matrix, each entry an edge; a METIS file, whose name says so; a DIMACS
+    graph to colour, ``p edge``; or lines "FROM TO" or "FROM TO WEIGHT" with
+    comments that begin with # or %, numbered from 0, or from 1 if no edge has vertex 0. Their first line may
+    have the numbers of vertices and edges, if it cannot be an edge. A file without `weights` gives a graph
+    without them.
     """
     with parsing(path, "Matrix Market file or list of edges"):
         data = read_bytes(path, announced_matrix_bytes)
@@ -36,18 +41,18 @@ def read_undirected_graph(path: str | Path, *, weights: bool = True) -> Undirect
                 return UndirectedFile(UndirectedGraph.from_scipy(matrix, weights=has_weights), 1)
             except InvalidInputError as error:
                 raise ParseError(path, None, str(error)) from error
-        check_text(path, data)
-        (tail, head), size, weight = parse_ends(data, path, weights=weights and _has_weights(data))
+        if is_undirected(data, path):
+            is_metis = PROBLEM.search(data) is None
+            return UndirectedFile(
+                parse_metis(data, path, weights=weights) if is_metis else parse_colouring(data, path), 1
+            )
+        (tail, head), size, first, weight = parse_ends(data, path, weights=weights)
         try:
-            return UndirectedFile(UndirectedGraph.from_arrays(tail, head, weight, num_vertices=size), 0)
+            return UndirectedFile(UndirectedGraph.from_arrays(tail, head, weight, num_vertices=size), first)
         except InvalidInputError as error:
             raise ParseError(path, None, str(error)) from error
 
 
-def _has_weights(data: bytes) -> bool:
-    """Whether the first line that is no comment has three fields."""
-    for line in data[: 2**16].splitlines():
-        fields = line.split()
-        if fields and fields[0][:1] not in (b"#", b"%"):
-            return len(fields) >= 3
-    return False
+def is_undirected(data: bytes, path: str | Path) -> bool:
+    """Return whether a file is one of METIS, by its name, or of DIMACS, by its content."""
+    return str(path).removesuffix(".gz").endswith(METIS) or PROBLEM.search(data) is not None
