@@ -97,7 +97,7 @@ OPTIONAL_DATA = {
     *("source", "sink", "supply", "sink_capacity", "neighbor_capacity", "weight"),
     *("pairs", "pair_costs", "triples", "triple_costs", "weights", "distance", "image", "opposite"),
     *("_rows", "_columns", "presets", "size", "ends", "degree", "edge_factor", "m", "columns"),
-    *("problem", "what", "maximize", "perm_type"),
+    *("problem", "what", "maximize", "perm_type", "like"),
 }
 
 

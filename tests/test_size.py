@@ -24,7 +24,7 @@ LINES = {
     "assignment": 10470,  # rules are rows
     "bipartite": 5072,  # rules are rows; pieces of several solvers are beside them
     "certify": 4833,  # what a cut allows counts here; what passes a vertex is told from what only arrives
-    "cli": 3975,
+    "cli": 3993,  # segment-labels of volumes
     "connectivity": 1939,
     "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7489,  # arguments by name
@@ -32,7 +32,7 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4971,  # rules are rows
     "generators": 3244,
-    "graph": 11052,  # arrays of one axis are read by their shapes; arcs are called by their ends
+    "graph": 11059,  # arrays of one axis are read by their shapes; arcs are called by their ends
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2443,
     "io": 3333,  # binary files are told from text, with what reads them
@@ -46,7 +46,7 @@ LINES = {
     "solving": 2046,  # types of options say what they may be; methods are tables
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 4889,  # rules are rows
-    "vision": 9265,  # parameters that are options of a command are described one by one
+    "vision": 9629,  # volumes in TIFF and folders, written too; what decoders of pictures drop is told
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471

@@ -619,6 +619,50 @@ def test_segment_of_a_volume(tmp_path: Path) -> None:
     assert "cannot be read" in fail("segment", "none.nii", *files, *seeds)
 
 
+def test_labels_of_a_volume(tmp_path: Path) -> None:
+    for package in ("nibabel", "tifffile", "imageio"):
+        pytest.importorskip(package)
+    from preflow.vision import Volume, read_image, read_volume, write_labels, write_volume
+
+    values = np.full((10, 12, 14), 90, np.uint8)
+    values[2:7, 4:9, 3:11], values[:, :2] = 200, 10
+    like = Volume(values, np.diag([2.0, 2.0, 3.0, 1.0]))
+    truth = np.searchsorted([50, 150], values) + 1
+    seeds = ["--seed", "1=<20", "--seed", "2=1,10,1 12,10,9", "--seed", "3=5,6,3,6,7,5"]
+    for kind in ("nii.gz", "tif"):
+        file, out, labels, markers = (str(tmp_path / f"{name}.{kind}") for name in ("v", "o", "l", "m"))
+        write_volume(file, like)
+        out = out.replace(kind, "png")
+        files = ["segment-labels", file, "--out", out, "--labels"]
+        assert "10 x 12 x 14" in succeed(*files, labels, *seeds, "--smoothness", "1", "--verify")
+        assert (read_volume(labels).values == truth).all()
+        assert read_volume(labels).spacing == pytest.approx((3, 2, 2))
+        assert read_image(out).shape == (12, 14 + 14 + 12, 3)
+        write_labels(markers, np.where(np.indices(truth.shape).sum(0) % 3, 0, truth), like)
+        succeed(*files, str(tmp_path / "l.npy"), "--markers", markers)
+        assert (np.load(tmp_path / "l.npy") == truth).all()
+    assert "ends in .npy" in fail(*files, str(tmp_path / "l.png"), *seeds)
+
+
+def test_stacks_and_folders_are_volumes(tmp_path: Path) -> None:
+    tifffile = pytest.importorskip("tifffile")
+    pytest.importorskip("imageio")
+    from preflow.vision import read_volume, write_image
+
+    values = np.full((10, 12, 14), 90, np.uint8)
+    values[2:7, 4:9, 3:11] = 200
+    stack, folder, mask = tmp_path / "stack.tif", tmp_path / "slices", tmp_path / "mask.tif"
+    tifffile.imwrite(stack, values)
+    folder.mkdir()
+    for number, page in enumerate(values):
+        write_image(folder / f"{number}.png", page)
+    for file in (stack, folder):
+        files = ["segment", str(file), "--out", str(tmp_path / "out.png"), "--mask", str(mask)]
+        assert "10 x 12 x 14" in succeed(*files, "--foreground", ">180", "--background", "1,1,1 12,1,1")
+        assert (read_volume(mask).values == (values > 100)).all()
+    assert "read_volume(path) reads all" in fail("denoise", str(stack), *files[2:4], "--weight", "1")
+
+
 def test_denoise(square: str, tmp_path: Path) -> None:
     from preflow.vision import read_image, write_image
 

@@ -241,7 +241,7 @@ def test_expansion_refuses_what_is_no_metric_and_names_it():
         ({"data": np.zeros((1025, 1, 1), int)}, "1,025 labels, at most 1,024"),
         ({"data": np.zeros(2, int)}, "data must have shape"),
         ({"data": np.zeros((2, 0, 4), int)}, "data must have shape"),
-        ({"data": np.full((2, 4, 4), np.nan)}, "data has values that are not finite"),
+        ({"data": np.full((2, 4, 4), np.nan)}, r"data has values that are not finite: nan at \(0, 0, 0\)"),
         ({"data": np.full((2, 4, 4), "a")}, "data must hold integers or floats, got dtype"),
         ({"weights": -0.5}, "weights must not be negative, got -0.5"),
         ({"distance": [[0, 0.5], [0.25, 0]]}, r"symmetric, but \[0, 1\] is 0.5 and \[1, 0\] is 0.25"),

@@ -148,3 +148,12 @@ def test_pixels_that_no_seed_reaches_stay_unlabelled_as_those_of_random_walker()
     alone = segment_labels(np.zeros((5, 5)), everywhere)
     alone.verify()
     assert alone.labels[4, 0] == 0
+
+
+@pytest.mark.parametrize(
+    ("markers", "message"),
+    [([[0, 3, 0]], "get label 3"), ([[-1, 1, 2]], "no pixel has marker 0"), ([[-1, 1, -1]], "get label 1")],
+)
+def test_markers_that_leave_nothing_to_find_are_warned_of(markers, message):
+    with pytest.warns(UserWarning, match=message):
+        segment_labels([[1, 5, 9]], markers)

@@ -30,6 +30,7 @@ from preflow.vision import (
     stroke,
     write_image,
 )
+from preflow.vision.pictures import read_numbers
 from tests.support.paths import EXAMPLES
 
 DEMO = EXAMPLES / "segment_photograph.py"
@@ -213,7 +214,7 @@ GOOD = seeds_at((4, 5), (0, 0), (3, 4))
         (np.zeros((4, 6)), *GOOD, {}, "image has shape"),
         (np.zeros((4, 5, 5)), *GOOD, {}, "up to 3 channels and alpha"),
         (np.zeros((4, 5, 0)), *GOOD, {}, "up to 3 channels"),
-        (np.full((4, 5), np.nan), *GOOD, {}, "not finite"),
+        (np.full((4, 5), np.nan), *GOOD, {}, r"image has .* not finite: nan at \(0, 0\)"),
         ([["a"]], *GOOD, {}, "not an array of numbers"),
         (np.full((4, 5), 1j), *GOOD, {}, "not an array of numbers"),
         (np.ma.masked_equal(np.zeros((4, 5)), 0), *GOOD, {}, "masked"),
@@ -510,3 +511,55 @@ def test_import_loads_no_optional_package():
         "import sys, preflow.vision; print({'imageio', 'PIL', 'skimage', 'matplotlib'} & set(sys.modules))"
     )
     assert subprocess.check_output([sys.executable, "-c", command], text=True).strip() == "set()"
+
+
+class TestModes:
+    """What decoders leave out without a word."""
+
+    @pytest.fixture(autouse=True)
+    def needs_imageio(self):
+        pytest.importorskip("imageio")
+
+    @pytest.mark.parametrize(("mode", "format"), [("CMYK", "JPEG"), ("CMYK", "TIFF"), ("LAB", "TIFF")])
+    def test_other_colours_become_rgb(self, tmp_path, mode, format):
+        photo = PIL.Image.fromarray(np.full((8, 8, 3), [200, 120, 40], np.uint8))
+        path = tmp_path / "photo"
+        if mode == "LAB":
+            pytest.importorskip("PIL.ImageCms")
+        photo.convert(mode).save(path, format=format)
+        found = read_image(path)
+        assert found.shape == (8, 8, 3)
+        assert np.abs(found[4, 4].astype(int) - [200, 120, 40]).max() < 12
+
+    def test_palettes_become_rgb_and_markers_stay_numbers(self, tmp_path):
+        numbers = np.arange(12, dtype=np.uint8).reshape(3, 4)
+        picture = PIL.Image.fromarray(numbers)
+        picture.putpalette([part for k in range(256) for part in (255 - k, k, 7)])
+        picture.save(tmp_path / "indexed.png")
+        assert read_image(tmp_path / "indexed.png")[1, 0].tolist() == [251, 4, 7]
+        assert (read_numbers(tmp_path / "indexed.png") == numbers).all()
+
+    def test_numbers_of_32_bits_stay_unsigned(self, tmp_path):
+        tifffile = pytest.importorskip("tifffile")
+        for dtype in (np.uint16, np.uint32, np.int32, np.float32):
+            values = np.array([[0, 7], [1, 2**15]]).astype(dtype) + (2**31 if dtype == np.uint32 else 0)
+            tifffile.imwrite(tmp_path / "values.tif", values.astype(dtype))
+            found = read_image(tmp_path / "values.tif")
+            assert (found == values).all()
+            assert found.dtype == dtype
+
+    def test_lost_bits_and_unknown_kinds_are_told(self, tmp_path, caplog):
+        tifffile = pytest.importorskip("tifffile")
+        path = tmp_path / "deep.tif"
+        tifffile.imwrite(path, np.full((4, 5, 3), 40_000, np.uint16), photometric="rgb")
+        assert read_image(path).max() == 40_000 // 256
+        assert "deep.tif: has 16 bits for each colour" in caplog.text
+        tifffile.imwrite(path, np.zeros((4, 5)))
+        with pytest.raises(ParseError, match=r"tifffile\.imread\(path\) reads more"):
+            read_image(path)
+
+    def test_a_huge_picture_names_the_limit(self, tmp_path, monkeypatch):
+        write_image(tmp_path / "picture.png", np.zeros((40, 60), np.uint8))
+        monkeypatch.setattr(PIL.Image, "MAX_IMAGE_PIXELS", 100)
+        with pytest.raises(ParseError, match="more pixels than Pillow reads: set PIL"):
+            read_image(tmp_path / "picture.png")

@@ -7,10 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from preflow.errors import InvalidInputError, MissingDependencyError, ParseError
+from preflow.errors import InvalidInputError
 from preflow.vision import (
     Painting,
-    Volume,
     grabcut,
     parse_seeds,
     read_image,
@@ -20,7 +19,6 @@ from preflow.vision import (
     segment_labels,
     stroke,
     volume_overlay,
-    write_labels,
 )
 from preflow.vision.colour_models import Palette
 from tests.support.cuda_on_cpu.arrays import OnGpu
@@ -326,80 +324,6 @@ def test_seeds_by_value_and_by_label():
         parse_seeds((3, 4), [">x"], values=values)
     with pytest.raises(InvalidInputError, match=r"labels of seeds are 1 .*, 2 .* and 0"):
         seeds_from_labels([[0, 3]])
-
-
-# Volumes in files
-
-
-class TestFiles:
-    @pytest.fixture(autouse=True)
-    def needs_nibabel(self):
-        pytest.importorskip("nibabel")
-
-    @pytest.mark.parametrize("name", ["labels.nii", "labels.nii.gz"])
-    def test_labels_come_back_at_their_place(self, tmp_path, name):
-        labels = np.random.default_rng(0).integers(0, 3, size=(4, 5, 6))
-        affine = np.array([[0, 2, 0, -5], [1, 0, 0, 3], [0, 0, 3, 7], [0, 0, 0, 1.0]])
-        write_labels(tmp_path / name, labels, Volume(labels, affine))
-        volume = read_volume(tmp_path / name)
-        assert (volume.values == labels).all()
-        assert volume.values.dtype == np.uint8
-        assert (volume.affine == affine).all()
-
-    def test_axes_are_z_y_x(self, tmp_path):
-        import nibabel
-
-        nibabel.save(
-            nibabel.Nifti1Image(np.zeros((6, 5, 4, 1), dtype=np.int16), np.eye(4)), tmp_path / "v.nii"
-        )
-        assert read_volume(tmp_path / "v.nii").values.shape == (4, 5, 6)
-
-    def test_missing_and_damaged_volumes(self, tmp_path):
-        import nibabel
-
-        with pytest.raises(ParseError, match="cannot be read"):
-            read_volume(tmp_path / "missing.nii")
-        whole = tmp_path / "whole.nii"
-        nibabel.save(nibabel.Nifti1Image(np.zeros((6, 5, 4), dtype=np.int16), np.eye(4)), whole)
-        damaged = tmp_path / "damaged.nii"
-        for content in (b"", b"no volume", whole.read_bytes()[:400]):
-            damaged.write_bytes(content)
-            with pytest.raises(ParseError, match="is not a NIfTI file, or a damaged one"):
-                read_volume(damaged)
-        nibabel.save(nibabel.Nifti1Image(np.zeros((6, 5, 4, 2), dtype=np.int16), np.eye(4)), damaged)
-        with pytest.raises(ParseError, match="expected a volume"):
-            read_volume(damaged)
-
-    @pytest.mark.parametrize("shape", [(6, 5), (6, 5, 1), (6, 5, 1, 1)])
-    def test_one_slice_is_a_volume(self, tmp_path, shape):
-        import nibabel
-
-        values = np.arange(30, dtype=np.int16).reshape(shape)
-        nibabel.save(nibabel.Nifti1Image(values, np.eye(4)), tmp_path / "slice.nii")
-        volume = read_volume(tmp_path / "slice.nii")
-        assert (volume.values == values.reshape(6, 5, 1).T).all()
-        write_labels(tmp_path / "labels.nii", volume.values > 12, volume)
-        assert (read_volume(tmp_path / "labels.nii").values == (volume.values > 12)).all()
-
-    @pytest.mark.parametrize(
-        ("name", "labels", "message"),
-        [
-            ("v.png", np.zeros((2, 2, 2), dtype=bool), r"ends in \.nii"),
-            ("v.nii", np.zeros((2, 2, 3), dtype=bool), "labels have shape"),
-            ("v.nii", np.full((2, 2, 2), 256), "from 0 to 255"),
-            ("v.nii", np.zeros((2, 2, 2)), "from 0 to 255"),
-        ],
-    )
-    def test_labels_that_cannot_be_written(self, tmp_path, name, labels, message):
-        with pytest.raises(InvalidInputError, match=message):
-            write_labels(tmp_path / name, labels, Volume(np.zeros((2, 2, 2)), np.eye(4)))
-        assert not list(tmp_path.iterdir())
-
-
-def test_without_nibabel_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "nibabel", None)
-    with pytest.raises(MissingDependencyError, match=r"preflow\[vision\]"):
-        read_volume(tmp_path / "v.nii")
 
 
 def test_overlay_of_a_volume_shows_three_slices_the_right_way_up():

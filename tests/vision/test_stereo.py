@@ -102,7 +102,7 @@ def test_parabola():
     [
         ({"right": np.zeros((40, 59, 3))}, r"left has shape \(40, 60, 3\), right has shape \(40, 59, 3\)"),
         ({"right": np.zeros((40, 60))}, r"right has shape \(40, 60\)"),
-        ({"left": np.full((40, 60, 3), np.nan)}, "left has values that are not finite"),
+        ({"left": np.full((40, 60, 3), np.nan)}, r"left has values that are not finite: nan at \(0, 0, 0\)"),
         ({"left": np.zeros(7)}, "left must have shape"),
         ({"left": np.zeros((40, 60, 5))}, "left must have shape"),
         ({"left": np.full((40, 60), "x")}, "left must hold numbers"),

@@ -1,4 +1,4 @@
-"""The commands that cut objects out of images and volumes, divide images among labels, and denoise them."""
+"""The commands that cut objects out of images and volumes, divide them among labels, and denoise images."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def segment(
     Parameters
     ----------
     image : IMAGE
-        PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.
+        PNG, JPEG, TIFF ...; grey or colour. Or a volume: NIfTI, TIFF of several pages, or a folder of slices.
     out : PNG
         Picture to write: the object with its outline. With --volume the mask to write.
     volume : ZARR
@@ -93,14 +93,15 @@ def segment(
     background : SEED
         Pixels of the background; may be repeated.
     scribbles : IMAGE
-        Seeds painted on a copy of the image: red the object, blue the rest. For a volume: NIfTI, 1 the
-        object, 2 the rest.
+        Seeds painted on a copy of the image: red the object, blue the rest. For a volume: NIfTI or TIFF, 1
+        the object, 2 the rest.
     box : X0,Y0,X1,Y1
         A box that the object lies in, corners included (GrabCut).
     brush : PIXELS
         Diameter of strokes.
     mask : FILE
-        Also write the mask of the object: white on black in PNG; 1 in NIfTI.
+        Also write the mask of the object: white on black in PNG or TIFF. Of a volume: NIfTI or TIFF, 1 on
+        the object.
     cutout : PNG
         Also write the object alone, on a transparent background.
     spacing : X,Y[,Z]
@@ -186,13 +187,13 @@ class Pixels(NamedTuple):
 
     @classmethod
     def read(cls, image: str) -> Pixels:
-        """Read an image or a NIfTI volume."""
+        """Read an image or a volume."""
         from ..vision import read_image, read_volume
         from ..vision.volumes import is_volume
 
         if is_volume(image):
             volume = read_volume(image)
-            return cls(volume.values, volume.values.shape, volume)
+            return cls(volume.values, volume.values.shape[:3], volume)
         values = read_image(image)
         return cls(values, values.shape[:2], None)
 
@@ -221,11 +222,12 @@ def spacing_of(text: str | None, given: Pixels) -> tuple[float, ...] | None:
 
 def _check_names(image: str, scribbles: str | None, out: str, mask: str | None, cutout: str | None) -> None:
     """Check the names of the files to read and to write."""
-    from ..vision.volumes import SUFFIXES, is_volume
+    from ..vision.volumes import STACKS, SUFFIXES, is_volume
 
     check_ending(out, "a picture", ".png")
-    check_ending(mask, "the mask", *(SUFFIXES if is_volume(image) else (".png",)))
-    if cutout is not None and (is_volume(image) or not cutout.lower().endswith(".png")):
+    of_volume = is_volume(image)
+    check_ending(mask, "the mask", *(SUFFIXES if of_volume else (".png",)), *STACKS)
+    if cutout is not None and (of_volume or not cutout.lower().endswith(".png")):
         raise InvalidInputError(f"{cutout}: a cut-out is of an image, and its name ends in .png")
     check_outputs([out, mask, cutout], [image, scribbles])
     if scribbles is not None and is_same_file(image, scribbles):
@@ -288,7 +290,7 @@ def _lines(result: Segmentation, verified: bool, written: str, steps: Steps | No
     "segment-labels",
     cls=Command,
     like=["preflow.vision.segment_labels"],
-    without=["max_sweeps"],
+    without=["max_sweeps", "spacing"],
     demos={
         "cat": "cat.jpg --seed 1=180,110,280,170 --seed 2=5,5,440,9 --seed 3=5,200,60,290 --out demo-cat.png",
     },
@@ -300,16 +302,18 @@ def segment_labels(
     seed: tuple[str, ...] = (),
     markers: str | None = None,
     brush: float = 3.0,
+    spacing: str | None = None,
     labels: str | None = None,
     verify: bool = False,
     **solving: Any,
 ) -> None:
-    """Divide an image among several labels.
+    """Divide an image or a volume among several labels.
 
     A few pixels of each label are given as seeds, 1=SEED, 2=SEED and
     so on. A seed is a box "x0,y0,x1,y1", a brush stroke through points
-    "x,y x,y x,y", or a range of values ">200", as for segment. Or
-    --markers has the label of each seed pixel.
+    "x,y x,y x,y", or a range of values ">200", as for segment; in a
+    volume with z after each y. Or --markers has the label of each seed
+    pixel.
 
     Each expansion of a label is a minimum cut (Boykov, Veksler and Zabih
     2001). The result of two labels is the best one.
@@ -318,46 +322,55 @@ def segment_labels(
 
       preflow segment-labels cat.jpg --out parts.png
         --seed 1=180,110,280,170 --seed "2=5,5 440,5" --seed 3=5,200,60,290
+      preflow segment-labels brain.nii.gz --out slices.png
+        --labels tissues.nii.gz --seed "1=<20" --seed "2=>210"
 
     Parameters
     ----------
     image : IMAGE
-        PNG, JPEG, TIFF ...; grey or colour.
+        PNG, JPEG, TIFF ...; grey or colour. Or a volume: NIfTI, TIFF of several pages, or a folder of slices.
     out : PNG
         Picture to write: the labels in colours.
     seed : LABEL=SEED
         Pixels of a label; may be repeated.
     markers : FILE
-        Label of each seed pixel, 0 elsewhere: a grey PNG, or .npy.
+        Label of each seed pixel, 0 elsewhere: a grey PNG or one with a palette, NIfTI, TIFF, or .npy.
     brush : PIXELS
         Diameter of strokes.
-    labels : NPY
-        Also write the labels as numbers.
+    spacing : X,Y[,Z]
+        Sides of a pixel, in any unit; default: those in the header of a volume.
+    labels : FILE
+        Also write the labels as numbers: .npy; of a volume also NIfTI or TIFF.
     verify
         Prove the answer, independently of the solver.
     """
     check_ending(out, "a picture", ".png")
-    check_ending(labels, "an array", ".npy")
+    from ..vision.volumes import STACKS, SUFFIXES, is_volume
+
+    check_ending(labels, "an array", ".npy", *((*SUFFIXES, *STACKS) if is_volume(image) else ()))
     if bool(seed) == (markers is not None):
         raise InvalidInputError("seeds are needed: either --seed 1=... --seed 2=..., or --markers FILE")
     check_outputs([out, labels], [image, markers])
 
     import numpy as np
 
-    from ..vision import labels_picture, read_image, write_image
+    from ..vision import labels_picture, write_image, write_labels
     from ..vision import segment_labels as divide
     from .reports import aligned, proof
 
     steps = Steps()
     with steps.timed("read", f"reading {image}"):
-        pixels = read_image(image)
-        marked = _marked(pixels, seed, brush) if markers is None else _markers(markers)
-    result = steps.solve("segment", divide, pixels, marked, **solving)
+        given = Pixels.read(image)
+        marked = _marked(given, seed, brush) if markers is None else _markers(markers)
+    solving["spacing"] = spacing_of(spacing, given)
+    result = steps.solve("segment", divide, given.values, marked, **solving)
     if verify:
         steps.verify(result)
     with steps.timed("write", f"writing {out}"):
-        write_image(out, labels_picture(result.labels, pixels))
-        if labels is not None:
+        write_image(out, labels_picture(result.labels, given.values))
+        if labels is not None and given.volume is not None and not labels.lower().endswith(".npy"):
+            write_labels(labels, result.labels, given.volume)
+        elif labels is not None:
             write_array(labels, result.labels)
     sizes = [f"{name}: {np.count_nonzero(result.mask(name)):,}" for name in result.names.tolist()]
     complete = result.labelling.converged
@@ -374,20 +387,19 @@ def segment_labels(
         raise Exit(TIME_LIMIT_REACHED)
 
 
-def _marked(pixels: Array, texts: tuple[str, ...], brush: float) -> Array:
+def _marked(given: Pixels, texts: tuple[str, ...], brush: float) -> Array:
     """Return the markers of seeds written on the command line."""
     import numpy as np
 
     from ..vision import parse_seeds
 
-    shape = pixels.shape[:2]
-    marked = np.zeros(shape, np.int64)
+    marked = np.zeros(given.shape, np.int64)
     for text in texts:
         name, equals, seed = text.partition("=")
         is_number = name.strip().isascii() and name.strip().isdigit()
         if not (equals and is_number and 0 < int(name) < 2**31):
             raise InvalidInputError(f"a seed of a label is 1=SEED, 2=SEED and so on, got {text!r}")
-        where = parse_seeds(shape, [seed], brush=brush, values=pixels)
+        where = parse_seeds(given.shape, [seed], brush=brush, values=given.values)
         other = marked[where & (marked > 0) & (marked != int(name))]
         if len(other):
             raise InvalidInputError(f"seed {text!r} overlaps with seeds of label {other[0]}")
@@ -396,11 +408,17 @@ def _marked(pixels: Array, texts: tuple[str, ...], brush: float) -> Array:
 
 
 def _markers(file: str) -> Array:
-    """Return the markers in a grey image or an array."""
-    if not file.lower().endswith(".npy"):
-        from ..vision import read_image
+    """Return the markers in an image, a volume or an array."""
+    from ..vision.volumes import is_volume
 
-        return read_image(file)
+    if is_volume(file):
+        from ..vision import read_volume
+
+        return read_volume(file).values
+    if not file.lower().endswith(".npy"):
+        from ..vision.pictures import read_numbers
+
+        return read_numbers(file)
     from ..io.numpy_arrays import load_array
 
     return load_array(file, "markers")

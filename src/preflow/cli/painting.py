@@ -35,7 +35,7 @@ def paint(image: str, *, spacing: str | None = None, port: int, browser: bool, *
     Parameters
     ----------
     image : IMAGE
-        PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.
+        PNG, JPEG, TIFF ...; grey or colour. Or a volume: NIfTI, TIFF of several pages, or a folder of slices.
     spacing : X,Y[,Z]
         Sides of a pixel, in any unit; default: those in the header of a volume.
     """

@@ -47,3 +47,4 @@ from .volumes import Volume as Volume
 from .volumes import read_volume as read_volume
 from .volumes import volume_overlay as volume_overlay
 from .volumes import write_labels as write_labels
+from .volumes import write_volume as write_volume

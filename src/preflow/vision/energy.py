@@ -32,6 +32,7 @@ from ..certify.exact import accurate_sum, accurate_sums, exact_total, rounded_up
 from ..certify.fields import check_array, check_bounds, checked_number
 from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
+from ..graph.contrast import check_finite
 from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem, exact_sum
 from ..graph.placement import host_array
 from ..graph.scaling import is_close
@@ -632,8 +633,7 @@ def checked_costs(name: str, values: ArrayLike, most: int = 2**63) -> Array:
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must be an array of numbers, got {array.dtype}")
     if array.dtype.kind == "f" and array.size:
-        if not np.isfinite(array).all():
-            raise InvalidInputError(f"{name} has values that are not finite")
+        check_finite(name, array)
         return array.astype(np.float64)
     if array.size and max(int(array.max()), -int(array.min())) >= most:
         raise CapacityOverflowError(f"{name} has values of 2**{most.bit_length() - 1} or more")

@@ -20,6 +20,7 @@ from ..arrays import Array, DType
 from ..certify.exact import accurate_sum
 from ..checks import check_integer
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..graph.contrast import check_finite
 from ..graph.grid_input import stacked_by_axis, warn_of_order
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 from ..graph.placement import host_array
@@ -338,8 +339,7 @@ def _numbers(name: str, values: ArrayLike) -> Array:
         if array.dtype.itemsize != 4:
             with np.errstate(over="ignore"):  # of numbers beyond float64, which are refused
                 array = array.astype(np.float64, copy=False)
-        if not np.isfinite(array).all():
-            raise InvalidInputError(f"{name} has values that are not finite")
+        check_finite(name, array)
         if (array != np.rint(array)).any() or (np.abs(array) > LARGEST_ENERGY).any():
             return array.astype(np.float64)
         array = array.astype(np.int64)

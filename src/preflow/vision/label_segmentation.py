@@ -12,6 +12,7 @@ Departure: costs are rounded to integers, so energies are exact and do not depen
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -46,8 +47,12 @@ from .segmentation import (
     like_seeds,
     more_than_n_links,
 )
+from .volumes import spacing_from
 
 LabelModel = Literal["histogram", "mixture", "none"]
+#: Warnings of markers that leave nothing to find.
+ONE_LABEL = "markers name one label only: all pixels get label {}; mark some pixels of other labels"
+NO_UNKNOWN = "no pixel has marker 0, so there is nothing to label: 0 is unknown, negative takes no part"
 INTEGERS = tuple(map(np.dtype, np.typecodes["AllInteger"]))
 
 
@@ -169,7 +174,8 @@ def segment_labels(
         Grey values or up to 3 channels of any numeric dtype; a fourth one, alpha, is left out.
     markers : array_like of int, shape (h, w) or (d, h, w); (n,) and (t, d, h, w) are taken, too
         A positive number marks a pixel of this label, 0 a pixel without a label yet. Pixels with negative
-        numbers take no part and keep these numbers. Floats must be whole numbers.
+        numbers take no part and keep these numbers. Floats must be whole numbers. A warning says so if all
+        seeds have one label, or no pixel is left to label.
     mask : array_like of bool, shape of the markers, optional
         Pixels to label; the others take no part and get 0.
     smoothness, sigma
@@ -232,11 +238,14 @@ def segment_labels(
     names = np.unique(seeds[taken & (seeds > 0)])
     if not len(names):
         raise InvalidInputError("markers name no label: mark some pixels of each with a number above 0")
+    if len(names) == 1 or not (taken & (seeds == 0)).any():
+        warnings.warn(ONE_LABEL.format(names[0]) if len(names) == 1 else NO_UNKNOWN, stacklevel=2)
     if len(names) > MOST_LABELS:
         raise InvalidInputError(f"markers name {len(names):,} labels, at most {MOST_LABELS:,} are supported")
     placed = [taken & (seeds == name) for name in names]
     half = half_neighbourhood(seeds.ndim, ALL_AROUND[seeds.ndim] if connectivity is None else connectivity)
     taken &= _reached(taken, placed, half)
+    spacing = spacing_from(image, spacing)
     energy = _energy(channels, placed, taken, smoothness, sigma, half, spacing, model, components)
     # If only its seeds have the second label, its expansion is the minimum cut of a problem with two labels.
     initial = placed[1].astype(np.int64) if len(names) == 2 else None

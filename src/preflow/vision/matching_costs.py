@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..graph.contrast import check_finite
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 from ..graph.placement import host_array
 
@@ -55,8 +56,7 @@ def checked_frame(name: str, image: ArrayLike) -> NDArray[np.float32]:
         )
     if pixels.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must hold numbers, got dtype {pixels.dtype}")
-    if not np.isfinite(pixels).all():
-        raise InvalidInputError(f"{name} has values that are not finite")
+    check_finite(name, pixels)
     scale = 255.0 / np.iinfo(pixels.dtype).max if pixels.dtype.kind in "iu" else 255.0
     if pixels.dtype.kind == "f" and np.abs(pixels).max() > LARGEST_FLOAT:
         most = np.abs(pixels).max()

@@ -42,6 +42,7 @@ from .segmentation import (
     log_ratio,
     own,
 )
+from .volumes import spacing_from
 
 #: Labels of painted pixels, as in :func:`preflow.vision.seeds_from_labels`.
 UNKNOWN, OBJECT, BACKGROUND = 0, 1, 2
@@ -158,7 +159,7 @@ class Painting:
         device: DeviceName = "auto",
         threads: int | None = None,
     ) -> None:
-        given = host_array(image, "image")
+        given, spacing = host_array(image, "image"), spacing_from(image, spacing)
         shape = _shape_of_pixels(given, spacing)
         has_alpha = given.shape == (*shape, 4)
         self.image: Array = np.array(given[..., :3] if has_alpha else given)

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..certify.fields import check_kind, checked_host_array
 from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError, VerificationError
+from ..graph.contrast import check_finite
 from ..graph.cost_network import CostNetwork
 from ..graph.placement import host_array
 from ..method_names import DeviceName, FlowMethodName
@@ -205,8 +206,9 @@ def _checked_phase(phase: ArrayLike) -> NDArray[np.float64]:
     if not angles.size:
         raise InvalidInputError(f"phase has no pixels: its shape is {angles.shape}")
     angles = angles.astype(np.float64)
+    check_finite("phase", angles)
     if not (np.abs(angles) <= LARGEST).all():
-        raise InvalidInputError("phase has a value that is not finite, or of more than 2**40 radians")
+        raise InvalidInputError("phase has a value of more than 2**40 radians")
     return angles
 
 
@@ -216,6 +218,8 @@ def _checked_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]
         raise InvalidInputError(
             f"weights must be numbers of shape {shape}, got {quality.dtype} of {quality.shape}"
         )
-    if not np.isfinite(quality).all() or (quality < 0).any():
-        raise InvalidInputError("a weight is negative or not finite")
+    check_finite("weights", quality)
+    if (quality < 0).any():
+        place = tuple(map(int, np.unravel_index(quality.argmin(), shape)))
+        raise InvalidInputError(f"a weight is negative: {quality[place]} at {place}")
     return quality.astype(np.int64) if quality.dtype == np.bool_ else quality

@@ -1,10 +1,14 @@
 """Read and write images, and draw a segmentation.
 
-ImageIO is loaded when the first file is read or written; :func:`overlay` needs NumPy and SciPy only.
+ImageIO and Pillow, which it brings, are loaded when the first file is read or written; :func:`overlay` needs
+NumPy and SciPy only.
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 
@@ -15,10 +19,19 @@ from ..arrays import Array
 from ..checks import check_number
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
 from ..graph.contrast import finite_array
-from ..io.files import read_bytes, replacing
+from ..io.files import VOLUME_AT, read_bytes, replacing
 
-#: The first bytes of a JPEG file.
+logger = logging.getLogger("preflow")
+#: The first bytes of files.
 JPEG = b"\xff\xd8"
+PNG = b"\x89PNG"
+#: In a NIfTI volume, at `VOLUME_AT`.
+NIFTI = b"n+1\0"
+TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+#: Pillow's modes of pixels that are read as they are. Others, such as CMYK and palettes, become RGB.
+KEPT = ("1", "L", "LA", "I", "I;16", "I;16L", "I;16B", "I;16N", "F", "RGB", "RGBA")
+#: Tags of TIFF: bits of each channel; whether numbers are unsigned (1), signed (2) or floats (3).
+BITS, NUMBERS = 258, 339
 #: Colours of an overlay, red, green and blue.
 OUTLINE = (0, 255, 80)
 FOREGROUND_SEED = (255, 0, 0)
@@ -51,6 +64,8 @@ SCRIBBLE_TOLERANCE = 40
 def read_image(path: str | Path) -> Array:
     """Return an image from any file that Pillow reads, turned as its EXIF orientation says.
 
+    :func:`read_volume` reads files of several pages.
+
     Parameters
     ----------
     path : path
@@ -58,7 +73,8 @@ def read_image(path: str | Path) -> Array:
     Returns
     -------
     ndarray, shape (h, w) or (h, w, 3)
-        Grey or RGB, as stored (mostly uint8); transparency is dropped.
+        Grey or RGB, as stored (mostly uint8). CMYK, Lab and palettes become RGB, transparency is dropped. Of
+        colours with 16 bits the upper 8 are read, which the log says.
 
     Raises
     ------
@@ -71,6 +87,12 @@ def read_image(path: str | Path) -> Array:
     return decode_image(read_bytes(path), path)
 
 
+def read_numbers(path: str | Path) -> Array:
+    """Return an image of labels: pixels with a palette are their numbers in it."""
+    _imageio("reading images")
+    return _decoded(read_bytes(path), path, palette=False)
+
+
 def decode_image(content: bytes, path: str | Path) -> Array:
     """Return the image in the bytes of a file, as :func:`read_image` does; `path` is for error messages."""
     pixels = _decoded(content, path)
@@ -78,8 +100,6 @@ def decode_image(content: bytes, path: str | Path) -> Array:
         pixels = pixels[..., :-1]
     if pixels.ndim == 3 and pixels.shape[-1] == 1:
         pixels = pixels[..., 0]
-    if not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[-1] == 3)) or pixels.size == 0:
-        raise ParseError(path, None, f"expected a grey or RGB image, found an array of shape {pixels.shape}")
     return pixels
 
 
@@ -204,7 +224,8 @@ def overlay(
 
     inside = np.asarray(mask, dtype=np.bool_)
     if inside.ndim != 2:
-        raise InvalidInputError(f"an overlay shows an image, the mask has shape {inside.shape}")
+        hint = ": volume_overlay shows a volume" if inside.ndim == 3 else ""
+        raise InvalidInputError(f"an overlay shows an image, the mask has shape {inside.shape}{hint}")
     picture = _as_rgb(image, inside.shape)
     picture[~inside] = (DIMMED * picture[~inside]).astype(np.uint8)
     width = 1 + min(inside.shape) // PIXELS_PER_LINE_WIDTH
@@ -262,11 +283,11 @@ def labels_picture(
 
     Parameters
     ----------
-    labels : array_like of int, shape (h, w)
+    labels : array_like of int, shape (h, w); or (d, h, w): three slices as :func:`volume_overlay` shows them
         Labels above 0 are shown in colours: Okabe and Ito's seven, which colour-blind people tell apart, then
         two paler versions of them, then these again. Other pixels stay as they are; without an image they are
         black.
-    image : array_like, shape (h, w) or (h, w, 3), optional
+    image : array_like, shape of the labels, or with 3 channels, optional
         The photograph below the colours.
     opacity : float
         Share of the colours over the photograph, from 0 to 1.
@@ -278,7 +299,7 @@ def labels_picture(
     Raises
     ------
     InvalidInputError
-        Labels that are not integers or not an image, or an image of another shape.
+        Labels that are not integers, or neither an image nor a volume; or an image of another shape.
 
     Examples
     --------
@@ -286,8 +307,13 @@ def labels_picture(
     [[[230, 159, 0], [255, 255, 255], [0, 0, 0]]]
     """
     found = np.asarray(labels)
-    if found.ndim != 2 or found.dtype.kind not in "iu":
-        raise InvalidInputError(f"labels are integers of shape (h, w), got {found.dtype} of {found.shape}")
+    if found.ndim not in (2, 3) or found.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"labels are integers of shape (h, w) or (d, h, w), got {found.dtype} of {found.shape}"
+        )
+    if found.ndim == 3:
+        arrays = [found] if image is None else [found, _as_bytes("image", image, found.shape)]
+        return middle_slices(arrays, found > 0, lambda each: labels_picture(*each, opacity=opacity))
     opacity = check_number("opacity", opacity)
     if opacity > 1:
         raise InvalidInputError(f"opacity must be at most 1, got {opacity}")
@@ -326,6 +352,34 @@ def png(pixels: NDArray[np.uint8]) -> bytes | None:
     return encoded
 
 
+def middle_slices(
+    arrays: Sequence[Array], where: NDArray[np.bool_], draw: Callable[[list[Array]], NDArray[np.uint8]]
+) -> NDArray[np.uint8]:
+    """Return pictures of the slices of constant z, y and x through the middle of an object, side by side.
+
+    `draw` gets such a slice of each array, upside down.
+    """
+    slices = []
+    for axis in range(3):
+        index = _middle(where, axis)
+        slices.append(draw([np.take(array, index, axis=axis)[::-1] for array in arrays]))
+    page = np.zeros((max(map(len, slices)), sum(part.shape[1] for part in slices), 3), dtype=np.uint8)
+    column = 0
+    for part in slices:
+        page[: len(part), column : column + part.shape[1]] = part
+        column += part.shape[1]
+    return page
+
+
+def _middle(mask: NDArray[np.bool_], axis: int) -> int:
+    """Return the slice that halves the object, or the volume if there is no object."""
+    others = tuple(other for other in range(mask.ndim) if other != axis)
+    counts = mask.sum(axis=others)
+    if not counts.any():
+        return int(mask.shape[axis]) // 2
+    return int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+
+
 def stretched(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Return values scaled linearly to grey values from 0 to 255."""
     low, high = float(values.min()), float(values.max())
@@ -335,35 +389,60 @@ def stretched(values: NDArray[np.float64]) -> NDArray[np.uint8]:
 
 def _as_rgb(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     """Return a copy of a grey or RGB image as 8-bit RGB."""
-    pixels = np.asarray(image)
-    if pixels.dtype.kind not in "biuf":
-        raise InvalidInputError(f"image must be an array of numbers, got {pixels.dtype}")
-    if not pixels.size:
-        raise InvalidInputError(f"the picture has no pixels: its shape is {pixels.shape}")
-    if pixels.shape in ((*shape, 2), (*shape, 4)):
-        pixels = pixels[..., :-1]
-    if pixels.shape not in (shape, (*shape, 1), (*shape, 3)):
-        raise InvalidInputError(f"image has shape {pixels.shape}, the mask has shape {shape}")
-    if pixels.dtype != np.uint8:
-        pixels = stretched(finite_array("image", pixels))
+    pixels = _as_bytes("image", image, shape)
     if pixels.ndim == len(shape):
         pixels = pixels[..., np.newaxis]
     return np.array(np.broadcast_to(pixels, (*shape, 3)))
 
 
-def _decoded(content: bytes, path: str | Path) -> Array:
-    imageio = _imageio("reading images")
+def _as_bytes(name: str, image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Return an image or a volume as uint8, without alpha."""
+    pixels = np.asarray(image)
+    if pixels.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} must be an array of numbers, got {pixels.dtype}")
+    if not pixels.size:
+        raise InvalidInputError(f"the picture has no pixels: its shape is {pixels.shape}")
+    if pixels.shape in ((*shape, 2), (*shape, 4)):
+        pixels = pixels[..., :-1]
+    if pixels.shape not in (shape, (*shape, 1), (*shape, 3)):
+        raise InvalidInputError(f"{name} has shape {pixels.shape}, the mask has shape {shape}")
+    return pixels if pixels.dtype == np.uint8 else stretched(finite_array(name, pixels))
+
+
+def _decoded(content: bytes, path: str | Path, palette: bool = True) -> Array:
+    _imageio("reading images")
+    from PIL import Image, ImageOps
+
     try:
-        with imageio.imopen(content, "r", plugin="pillow") as file:
+        with Image.open(BytesIO(content)) as image:
             # Photographs have their preview as a second picture.
-            count = 1 if content.startswith(JPEG) else file.properties(index=...).n_images
-            pixels = np.asarray(file.read(index=0, rotate=True))
+            count = 1 if content.startswith(JPEG) else getattr(image, "n_frames", 1)
+            kept = KEPT if palette else (*KEPT, "P")
+            turned = ImageOps.exif_transpose(image)
+            if turned.mode not in kept:
+                turned = turned.convert("RGBA" if turned.has_transparency_data else "RGB")
+            pixels = np.asarray(turned)
+            tags = getattr(image, "tag_v2", {})
+    except Image.DecompressionBombError as error:
+        message = f"has more pixels than Pillow reads: set PIL.Image.MAX_IMAGE_PIXELS = None first ({error})"
+        raise ParseError(path, None, message) from error
     except Exception as error:  # a decoder raises whatever a damaged file leads it to
-        raise ParseError(path, None, f"is not an image, or a damaged one ({type(error).__name__})") from error
+        hint = "; tifffile.imread(path) reads more kinds of TIFF" if content.startswith(TIFF) else ""
+        if content[VOLUME_AT : VOLUME_AT + 4] == NIFTI:
+            hint = "; read_volume(path) reads NIfTI"
+        message = f"is not an image, or a damaged one ({type(error).__name__}){hint}"
+        raise ParseError(path, None, message) from error
     if count > 1:
-        message = f"has {count} pages or frames, and one picture is read: save one of them, or read all as an"
-        raise ParseError(path, None, f"{message} array of shape (pages, height, width), which is a volume")
-    return pixels
+        message = f"has {count} pages or frames, and one picture is read here"
+        hint = "read_volume(path) reads all" if content.startswith(TIFF) else "save one of them"
+        raise ParseError(path, None, f"{message}: {hint}")
+    if tags and pixels.dtype == np.int32 and tags.get(NUMBERS, (1,))[0] == 1:
+        pixels = pixels.view(np.uint32)
+    # Byte 24 of a PNG has its depth.
+    bits = content[24] if content.startswith(PNG) else max(tags.get(BITS, (0,)))
+    if bits > 8 and pixels.dtype == np.uint8:
+        logger.warning("%s: has 16 bits for each colour, and the upper 8 are read", path)
+    return pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
 
 
 def _imageio(feature: str) -> ModuleType:

@@ -46,6 +46,7 @@ from ..solving.run import Deadline
 from ..stats import SolveStats
 from .colour_models import Palette
 from .pictures import overlay, png
+from .volumes import spacing_from
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,7 +175,7 @@ def segment(
     ----------
     image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
         Grey values or up to 3 channels of any numeric dtype; a fourth one, alpha, is left out. Arrays of
-        xarray have channels last, too.
+        xarray have channels last, too. Or a :class:`Volume`.
         Signals of shape (n,) and series of volumes of shape (t, d, h, w) are taken like images.
     foreground, background : array_like of bool, shape (h, w) or (d, h, w)
         Seeds: both kinds are needed, and no pixel is both. :func:`seeds_from_labels` makes them from a label
@@ -194,8 +195,8 @@ def segment(
     spacing : sequence of float, optional
         Length of a pixel along each axis of the grid, in any unit, as of voxels in a scan with thick slices.
         Distances are measured in units of the shortest one. Default: all alike.
-        ``smoothness`` is the cost of a boundary across the shortest side. :attr:`Volume.spacing` is that of
-        a NIfTI file.
+        ``smoothness`` is the cost of a boundary across the shortest side. That of a :class:`Volume` is the
+        default.
     model : {"histogram", "mixture"}
         Model of the seeds' colours: smoothed histograms, or mixtures of `components` Gaussians each, which
         need fewer seeds if there are several channels.
@@ -325,7 +326,7 @@ def segmentation_network(
     channels = check_channels(image, seeds[0].shape)
     palette = Palette.of(channels)
     ratio = log_ratio(palette, *seeds, model=model, components=components, prior=prior)
-    links = Links(channels, smoothness, sigma, connectivity, spacing)
+    links = Links(channels, smoothness, sigma, connectivity, spacing_from(image, spacing))
     return links.network(palette, ratio, *seeds)
 
 
@@ -573,7 +574,7 @@ def grabcut(
     iterations = check_integer("iterations", iterations)
     deadline = Deadline(time_limit)
     palette = Palette.of(channels)
-    links = Links(channels, smoothness, sigma, connectivity, spacing)
+    links = Links(channels, smoothness, sigma, connectivity, spacing_from(image, spacing))
     object_now, cut = ~hard_rest, None
     if warm_start is not None:
         object_now, cut = _start(warm_start, hard_object, hard_rest)

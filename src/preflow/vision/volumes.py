@@ -1,43 +1,70 @@
-"""Read and write volumes in NIfTI files, and draw a segmentation of one.
+"""Read and write volumes in files, and draw a segmentation of one.
 
-NiBabel is loaded when the first file is read or written. Its axes are (x, y, z); here they are (z, y, x), as
-everywhere in preflow.
+NIfTI is read and written by NiBabel, TIFF by tifffile, folders of slices by Pillow; each is loaded when it is
+first needed. NiBabel's axes are (x, y, z); here they are (z, y, x), as everywhere in preflow.
 """
 
 from __future__ import annotations
 
+import logging
 import math
+import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Spacing
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
 from ..graph.contrast import finite_array
-from ..io.files import read_bytes, replacing
-from .pictures import overlay, stretched
+from ..graph.placement import host_array
+from ..io.files import MOST_UNANNOUNCED, read_bytes, replacing
+from .pictures import middle_slices, overlay, read_image, stretched
 
-#: Suffixes of the names of volumes.
-SUFFIXES = (".nii", ".nii.gz")
+#: Suffixes of the names of volumes: NIfTI, and TIFF.
+SUFFIXES, STACKS = (".nii", ".nii.gz"), (".tif", ".tiff")
+#: Millimetres of the units that ImageJ and OME-TIFF name; others count as millimetres.
+MILLIMETRES = {
+    "m": 1e3,
+    "cm": 10.0,
+    "inch": 25.4,
+    **dict.fromkeys(("micron", "microns", "micrometer", "um", "\u00b5m", "\u03bcm", "\\u00B5m"), 1e-3),
+    "nm": 1e-6,
+    "pm": 1e-9,
+}
+#: A TIFF may expand to this many times its size: deflate has no higher ratio.
+MOST_EXPANSION = 1100
+#: Longest voxels, in millimetres, that a TIFF gives in micrometres.
+MICROSCOPIC = 0.1
 
 
-@dataclass(frozen=True, eq=False)
-class Volume:
-    """A volume with its place in space.
+@dataclass(frozen=True, eq=False, repr=False)
+class Volume(np.lib.mixins.NDArrayOperatorsMixin):
+    """A volume with its place in space. It is an array for NumPy: ``volume > 195`` is a mask.
 
     Attributes
     ----------
-    values : ndarray, shape (d, h, w)
+    values : ndarray, shape (d, h, w), or (d, h, w, 3) of colours
         Stored values times the file's scale if it has one.
     affine : ndarray of float64, shape (4, 4)
         Maps (x, y, z, 1) in voxels to millimetres.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> volume = Volume(np.zeros((2, 4, 5), np.uint8), np.diag([1, 1, 3, 1.0]))
+    >>> volume
+    Volume(2 x 4 x 5 uint8, 3 x 1 x 1 mm)
+    >>> int((volume < 7).sum())
+    40
     """
 
     values: Array
@@ -56,28 +83,70 @@ class Volume:
         x, y, z = (math.hypot(*column) for column in self.affine[:3, :3].T.tolist())
         return z, y, x
 
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        values = np.asarray(self.values, dtype)
+        return values.copy() if copy and values is self.values else values
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        arrays = (each.values if isinstance(each, Volume) else each for each in inputs)
+        return getattr(ufunc, method)(*arrays, **options)
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.values.shape))
+        sides = " x ".join(f"{side:.3g}" for side in self.spacing)
+        return f"Volume({shape} {self.values.dtype}, {sides} mm)"
+
+
+def spacing_from(image: ArrayLike | Volume, spacing: Spacing) -> Spacing:
+    """Return the lengths of a pixel that a caller gave, or else those of a volume."""
+    return image.spacing if spacing is None and isinstance(image, Volume) else spacing
+
 
 def is_volume(path: str | Path) -> bool:
-    """Return whether a path has the suffix of a volume.
+    """Return whether a path is that of a volume: NIfTI, TIFF of several pages, or a folder.
 
     Examples
     --------
     >>> is_volume("brain.nii.gz"), is_volume("brain.png")
     (True, False)
     """
-    return str(path).lower().endswith(SUFFIXES)
+    name = str(path).lower()
+    if not name.endswith(STACKS):
+        return name.endswith(SUFFIXES) or Path(path).is_dir()
+    try:
+        with _silent(), _tifffile("").TiffFile(path) as file:
+            return len(file.pages) > 1 or len(file.series[0].axes.strip("YXS")) > 0
+    except Exception:  # reading it reports the error
+        return False
 
 
 def read_volume(path: str | Path) -> Volume:
-    """Return a volume from a NIfTI file (.nii, .nii.gz); one slice is a volume, too.
+    """Return a volume from a NIfTI file, from a TIFF of several pages, or from a folder of slices.
+
+    Parameters
+    ----------
+    path : path
+        A name that ends in .nii, .nii.gz, .tif or .tiff; or a folder of pictures of one kind and one shape.
+        Numbers in their names count: slice 10 comes after slice 9. One slice is a volume, too.
+
+    Returns
+    -------
+    Volume
+        Its affine is that of NIfTI. Of a TIFF it has the spacing that ImageJ or OME-TIFF stored; without it,
+        and for a folder, a voxel is a cube of 1 mm.
 
     Raises
     ------
     ParseError
-        The file is missing, is not a NIfTI file or does not have three dimensions.
+        The file is missing, is damaged or does not have three dimensions; a slice has another shape.
     MissingDependencyError
-        NiBabel is not installed.
+        NiBabel, tifffile or ImageIO is not installed.
     """
+    name = str(path).lower()
+    if name.endswith(STACKS):
+        return _of_tiff(path)
+    if Path(path).is_dir():
+        return _placed(_slices(Path(path)), (1.0, 1.0, 1.0))
     nibabel = _nibabel("reading volumes")
     content = read_bytes(path, _announced_bytes)
     announced = _announced_bytes(content)
@@ -85,33 +154,178 @@ def read_volume(path: str | Path) -> Volume:
         message = "is not a NIfTI file, or a damaged one: its header announces"
         raise ParseError(path, None, f"{message} {announced:,} bytes, it has {len(content):,}")
     try:
-        with _silent(nibabel):
+        with _silent():
             image = nibabel.Nifti1Image.from_bytes(content)
             values = np.asanyarray(image.dataobj)
     except Exception as error:  # a decoder raises whatever a damaged file leads it to
-        message = f"is not a NIfTI file, or a damaged one ({type(error).__name__})"
+        hint = "" if name.endswith(SUFFIXES) else "; other volumes are TIFF and folders of slices"
+        message = f"is not a NIfTI file, or a damaged one ({type(error).__name__}){hint}"
         raise ParseError(path, None, message) from error
     if values.ndim == 4 and values.shape[-1] == 1:
         values = values[..., 0]
     if values.ndim == 2:
         values = values[..., np.newaxis]
     if values.ndim != 3 or values.size == 0 or values.dtype.kind not in "biuf":
+        hint = ""
+        if values.ndim == 4:
+            hint = ": save one of the series by nibabel.load(path).slicer[..., 0].to_filename(name)"
         raise ParseError(
-            path, None, f"expected a volume of numbers, found {values.dtype} of shape {values.shape}"
+            path, None, f"expected a volume of numbers, found {values.dtype} of shape {values.shape}{hint}"
         )
     return Volume(np.ascontiguousarray(values.T), np.asarray(image.affine, dtype=np.float64))
+
+
+def _of_tiff(path: str | Path) -> Volume:
+    """Return the pages of a TIFF as a volume."""
+    tifffile = _tifffile("reading TIFF stacks")
+    content = read_bytes(path)
+    try:
+        with _silent(), tifffile.TiffFile(BytesIO(content)) as file:
+            first, *others = file.series
+            if first.nbytes > max(MOST_UNANNOUNCED, MOST_EXPANSION * len(content)):
+                raise ParseError(path, None, f"is damaged: it announces {first.nbytes:,} bytes")
+            shapes = {series.shape for series in file.series}
+            values, axes, spacing = _decoded(first, content), first.axes, _spacing_in_tiff(tifffile, file)
+    except ParseError:
+        raise
+    except Exception as error:  # a decoder raises whatever a damaged file leads it to
+        if "imagecodecs" in str(error):
+            raise ParseError(path, None, f"{error}: pip install imagecodecs") from error
+        message = f"is not a TIFF, or a damaged one ({type(error).__name__})"
+        raise ParseError(path, None, message) from error
+    if others and values.ndim - axes.endswith("S") == 2:
+        found = " and ".join(map(str, sorted(shapes)))
+        raise ParseError(path, None, f"its pages have different shapes, {found}: save those of one shape")
+    kept = [number for number, axis in enumerate(axes) if axis in "YXS" or values.shape[number] > 1]
+    axes = "".join(axes[number] for number in kept)
+    values = values.reshape([values.shape[number] for number in kept])
+    if values.ndim - axes.endswith("S") == 2:
+        axes, values = "Z" + axes, values[np.newaxis]
+    if not re.fullmatch("[ZQIT]YXS?", axes) or not values.size or values.dtype.kind not in "biuf":
+        message = f"expected a stack of pages, found {values.dtype} of shape {values.shape}, axes {axes}"
+        hint = ": take one channel and time of tifffile.imread(path)" if {"C", "T"} & set(axes) else ""
+        raise ParseError(path, None, f"{message}{hint}")
+    return _placed(values[..., :3] if axes.endswith("S") else values, spacing)
+
+
+def _decoded(series: Any, content: bytes) -> Array:
+    """Return the pages of a TIFF; those that tifffile cannot decode without imagecodecs by Pillow."""
+    try:
+        return np.asarray(series.asarray())
+    except ValueError as error:
+        if "imagecodecs" not in str(error):
+            raise
+        from PIL import Image, ImageSequence
+
+        with Image.open(BytesIO(content)) as image:
+            pages = np.stack([np.array(page) for page in ImageSequence.Iterator(image)])
+        if pages.dtype != series.dtype or pages.size != math.prod(series.shape):
+            raise
+        return pages.reshape(series.shape)
+
+
+def _spacing_in_tiff(tifffile: ModuleType, file: Any) -> tuple[float, float, float]:
+    """Return the lengths of a voxel along x, y and z in millimetres, as ImageJ or OME-TIFF stored them."""
+    if file.is_ome:
+        image = tifffile.xml2dict(file.ome_metadata)["OME"]["Image"]
+        pixels = (image[0] if isinstance(image, list) else image)["Pixels"]
+        units = [pixels.get(f"PhysicalSize{axis}Unit", "\u00b5m") for axis in "XYZ"]
+        # What is not known is as long as a pixel is wide.
+        sides = [pixels.get(f"PhysicalSize{axis}", pixels.get("PhysicalSizeX", 0.0)) for axis in "XYZ"]
+    elif file.is_imagej:
+        tags = file.pages[0].tags
+        parts = [tags[name].value if name in tags else (1, 1) for name in ("XResolution", "YResolution")]
+        sides = [below / above if above else 0.0 for above, below in parts]
+        sides.append(file.imagej_metadata.get("spacing", 1.0))
+        units = [file.imagej_metadata.get("unit", "")] * 3
+    else:
+        return 1.0, 1.0, 1.0
+    x, y, z = (abs(float(side)) * MILLIMETRES.get(unit, 1.0) for side, unit in zip(sides, units, strict=True))
+    return (x, y, z) if all(0 < side < math.inf for side in (x, y, z)) else (1.0, 1.0, 1.0)
+
+
+def _slices(folder: Path) -> Array:
+    """Return the pictures in a folder, in the order of the numbers in their names."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingDependencyError("reading slices", "imageio", "vision") from None
+    known = Image.registered_extensions()
+    files = [file for file in folder.iterdir() if file.suffix.lower() in known and file.name[0] != "."]
+    if not files:
+        raise ParseError(folder, None, "has no pictures: a folder of slices has one for each slice")
+    kinds = sorted({file.suffix.lower() for file in files})
+    if len(kinds) > 1:
+        raise ParseError(folder, None, f"has pictures of several kinds, {', '.join(kinds)}: keep the slices")
+    files.sort(key=lambda file: [int(part) if part.isdigit() else part for part in _parts(file.name)])
+    slices = [read_image(file) for file in files]
+    usual = Counter((each.shape, each.dtype) for each in slices).most_common(1)[0][0]
+    for file, each in zip(files, slices, strict=True):
+        if (each.shape, each.dtype) != usual:
+            others = f"{usual[1]} of shape {usual[0]}"
+            raise ParseError(
+                file, None, f"is {each.dtype} of shape {each.shape}, the other slices are {others}"
+            )
+    return np.stack(slices)
+
+
+def _parts(name: str) -> list[str]:
+    """Return the text and the numbers of a name in turns, text first."""
+    return re.split(r"([0-9]+)", name.lower())
+
+
+def _placed(values: Array, spacing: tuple[float, float, float]) -> Volume:
+    """Return a volume at the origin, given the lengths of a voxel along x, y and z."""
+    return Volume(np.ascontiguousarray(values), np.diag([*spacing, 1.0]))
+
+
+def write_volume(path: str | Path, values: ArrayLike | Volume, like: Volume | None = None) -> None:
+    """Write values as a volume; a failure leaves an existing file unchanged.
+
+    :func:`write_labels` writes masks and labels.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .nii, .nii.gz, .tif or .tiff. A TIFF has the spacing, as ImageJ stores it, and no affine.
+    values : array_like or Volume, shape (d, h, w)
+        TIFF holds uint8, uint16 and float32.
+    like : Volume, optional
+        The volume whose affine is written; default: `values`.
+
+    Raises
+    ------
+    InvalidInputError
+        Another suffix or shape, numbers that the format does not hold, or the file cannot be written.
+    MissingDependencyError
+        NiBabel or tifffile is not installed.
+
+    Examples
+    --------
+    >>> scan = read_volume("scan.nii.gz")  # doctest: +SKIP
+    >>> write_volume("half.nii.gz", scan.values // 2, scan)  # doctest: +SKIP
+    """
+    if like is None and isinstance(values, Volume):
+        like = values
+    if not isinstance(like, Volume):
+        raise InvalidInputError("like is needed, the Volume whose place the values have")
+    given = host_array(values, "values")
+    if given.dtype.kind not in "biuf":
+        raise InvalidInputError(f"values must be an array of numbers, got {given.dtype}")
+    _write(path, given, like, "values")
 
 
 def write_labels(path: str | Path, labels: ArrayLike, like: Volume) -> None:
     """Write a label image with the affine of a volume; a failure leaves an existing file unchanged.
 
-    A mask is written as 0 and 1.
+    A mask is written as 0 and 1. :func:`write_volume` writes values of a scan.
 
     Parameters
     ----------
     path : path
-        Ends in .nii or .nii.gz.
-    labels : array_like of bool or of integers from 0 to 255, shape of the volume
+        Ends in .nii, .nii.gz, .tif or .tiff. A TIFF has the spacing, as ImageJ stores it, and no affine.
+    labels : array_like of bool or of whole numbers, shape of the volume
+        The file has the smallest type of integers that holds them; TIFF holds labels from 0 to 65,535.
     like : Volume
 
     Raises
@@ -119,25 +333,75 @@ def write_labels(path: str | Path, labels: ArrayLike, like: Volume) -> None:
     InvalidInputError
         Another suffix or shape, other labels, or the file cannot be written.
     MissingDependencyError
-        NiBabel is not installed.
+        NiBabel or tifffile is not installed.
     """
-    content = labels_as_bytes(labels, like)
-    if not is_volume(path):
-        raise InvalidInputError(f"{path}: the name of a volume ends in .nii or .nii.gz")
-    with replacing(path, compress=str(path).lower().endswith(".gz")) as file:
+    _write(path, _compact(labels), like, "labels")
+
+
+def labels_as_bytes(labels: ArrayLike, like: Volume, suffix: str = ".nii") -> bytes:
+    """Return the file of a label image, not compressed; see :func:`write_labels`."""
+    return _encoded(suffix, _compact(labels), like, "labels")
+
+
+def _compact(labels: ArrayLike) -> Array:
+    """Return whole numbers in the smallest type of integers that holds them."""
+    given = host_array(labels, "labels")
+    if given.dtype.kind == "f":
+        wrong = np.argwhere(given != np.rint(given))  # NaN is not equal to itself
+        if len(wrong):
+            place = tuple(wrong[0].tolist())
+            raise InvalidInputError(f"labels are whole numbers, got {given[place]} at {place}: write_volume")
+        if not np.isfinite(given).all() or (given.size and np.abs(given).max() >= 2**63):
+            raise InvalidInputError("labels are whole numbers below 2**63")
+        given = given.astype(np.int64)
+    if given.dtype.kind not in "biu":
+        raise InvalidInputError(f"labels are integers or bool, got {given.dtype}")
+    if given.dtype == np.bool_ or not given.size:
+        return given.astype(np.uint8)
+    ends = map(np.min_scalar_type, (given.min(), given.max()))
+    return given.astype(np.result_type(*ends))
+
+
+def _write(path: str | Path, values: Array, like: Volume, name: str) -> None:
+    suffix = next((each for each in SUFFIXES + STACKS if str(path).lower().endswith(each)), None)
+    if suffix is None:
+        raise InvalidInputError(f"{path}: the name of a volume ends in {', '.join(SUFFIXES + STACKS)}")
+    content = _encoded(suffix, values, like, name)
+    with replacing(path, compress=suffix == ".nii.gz") as file:
         file.write(content)
 
 
-def labels_as_bytes(labels: ArrayLike, like: Volume) -> bytes:
-    """Return the NIfTI file of a label image, not compressed; see :func:`write_labels`."""
+def _encoded(suffix: str, values: Array, like: Volume, name: str) -> bytes:
+    """Return the file of a volume, not compressed."""
+    shape = like.values.shape[:3]
+    if values.shape != shape:
+        raise InvalidInputError(f"{name} have shape {values.shape}, the volume has shape {shape}")
+    if values.dtype == np.bool_:
+        values = values.astype(np.uint8)
+    content = BytesIO()
+    if suffix in STACKS:
+        if values.dtype not in (np.uint8, np.uint16, np.float32):
+            ends = f" from {values.min():g} to {values.max():g}" if values.size else ""
+            raise InvalidInputError(
+                f"{name} are {values.dtype}{ends}: a TIFF holds uint8, uint16 and float32 here, NIfTI more"
+            )
+        unit, factor = ("micron", 1e3) if max(like.spacing) < MICROSCOPIC else ("mm", 1.0)
+        z, y, x = (factor * side for side in like.spacing)
+        _tifffile("writing TIFF stacks").imwrite(
+            content,
+            values,
+            imagej=True,
+            resolution=(1 / x, 1 / y) if x and y else None,
+            metadata={"axes": "ZYX", "spacing": z, "unit": unit},
+        )
+        return content.getvalue()
     nibabel = _nibabel("writing volumes")
-    given = np.asarray(labels)
-    if given.shape != like.values.shape:
-        raise InvalidInputError(f"labels have shape {given.shape}, the volume has shape {like.values.shape}")
-    if given.dtype.kind not in "biu" or not ((given >= 0) & (given <= 255)).all():
-        raise InvalidInputError(f"labels must be integers from 0 to 255, got {given.dtype}")
-    content: bytes = nibabel.Nifti1Image(given.astype(np.uint8).T, like.affine).to_bytes()
-    return content
+    try:
+        image = nibabel.Nifti1Image(values.T, like.affine, dtype=values.dtype)
+        found: bytes = image.to_bytes()
+    except Exception as error:  # NiBabel's errors are of several kinds
+        raise InvalidInputError(f"{name} cannot be written, but .astype('float32') can: {error}") from error
+    return found
 
 
 def volume_overlay(
@@ -177,27 +441,12 @@ def volume_overlay(
     if values.dtype != np.uint8:  # one scale for all three slices
         values = stretched(finite_array("volume", values))
     arrays = [values, inside, *(np.asarray(painted, dtype=np.bool_) for painted in seeds or ())]
-    slices = []
-    for axis in range(3):
-        image, cut, *painted = (np.take(a, _middle(inside, axis), axis=axis)[::-1] for a in arrays)
-        slices.append(overlay(image, cut, seeds=(painted[0], painted[1]) if painted else None))
-    height = max(len(picture) for picture in slices)
-    width = sum(picture.shape[1] for picture in slices)
-    page = np.zeros((height, width, 3), dtype=np.uint8)
-    column = 0
-    for picture in slices:
-        page[: len(picture), column : column + picture.shape[1]] = picture
-        column += picture.shape[1]
-    return page
 
+    def draw(each: list[Array]) -> NDArray[np.uint8]:
+        image, cut, *painted = each
+        return overlay(image, cut, seeds=(painted[0], painted[1]) if painted else None)
 
-def _middle(mask: NDArray[np.bool_], axis: int) -> int:
-    """Return the slice that halves the object, or the volume if there is no object."""
-    others = tuple(other for other in range(mask.ndim) if other != axis)
-    counts = mask.sum(axis=others)
-    if not counts.any():
-        return int(mask.shape[axis]) // 2
-    return int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+    return middle_slices(arrays, inside, draw)
 
 
 def _announced_bytes(head: bytes) -> int | None:
@@ -205,7 +454,7 @@ def _announced_bytes(head: bytes) -> int | None:
     nibabel = _nibabel("reading volumes")
     damage = (nibabel.wrapstruct.WrapStructError, nibabel.spatialimages.HeaderDataError, KeyError, ValueError)
     try:
-        with _silent(nibabel):
+        with _silent():
             header = nibabel.Nifti1Header.from_fileobj(BytesIO(head), check=False)
         offset, itemsize = int(header.get_data_offset()), int(header.get_data_dtype().itemsize)
         return offset + itemsize * math.prod(map(int, header.get_data_shape()))
@@ -214,11 +463,19 @@ def _announced_bytes(head: bytes) -> int | None:
 
 
 @contextmanager
-def _silent(nibabel: ModuleType) -> Iterator[None]:
-    """Suppress logs and warnings of NiBabel about a damaged header, which becomes a ParseError."""
-    with nibabel.imageglobals.LoggingOutputSuppressor(), warnings.catch_warnings():
+def _silent() -> Iterator[None]:
+    """Suppress logs and warnings of NiBabel and tifffile about a damaged file, which becomes a ParseError."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield
+        loggers = [logging.getLogger(name) for name in ("nibabel.global", "tifffile")]
+        before = [each.disabled for each in loggers]
+        for each in loggers:
+            each.disabled = True
+        try:
+            yield
+        finally:
+            for each, disabled in zip(loggers, before, strict=True):
+                each.disabled = disabled
 
 
 def _nibabel(feature: str) -> ModuleType:
@@ -227,4 +484,13 @@ def _nibabel(feature: str) -> ModuleType:
     except ImportError:
         raise MissingDependencyError(feature, "nibabel", "vision") from None
     module: ModuleType = nibabel
+    return module
+
+
+def _tifffile(feature: str) -> ModuleType:
+    try:
+        import tifffile
+    except ImportError:
+        raise MissingDependencyError(feature, "tifffile", "vision") from None
+    module: ModuleType = tifffile
     return module

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from preflow.errors import InvalidInputError, VerificationError
 from preflow.graph.grid import GridNetwork
 from preflow.gridcut.result import GridCutResult
 from preflow.progress import ProgressReport
-from preflow.vision import Painting, grabcut, segment
+from preflow.vision import Painting, Volume, grabcut, read_volume, segment
 from preflow.vision import painting as painting_module
 from preflow.vision.painter import session as session_module
 from preflow.vision.painter.session import Session
@@ -208,6 +209,18 @@ def test_slices_of_a_volume() -> None:
         assert content[:2] == b"\x1f\x8b"
         with pytest.raises(InvalidInputError, match="no download"):
             session.answer({"do": "download", "what": "cutout"})
+
+
+def test_a_mask_of_a_stack_is_a_stack(tmp_path: Path) -> None:
+    pytest.importorskip("tifffile")
+    volume = Volume(picture((6, 20, 24)), np.diag([1.0, 1.0, 3.0, 1.0]))
+    with Session(Painting(volume), name="stack.tif", volume=volume) as session:
+        session.set_labels((volume.values > volume.values.mean()).astype(int) + 1)
+        assert settled(session).spacing == (3, 1, 1)
+        head, content = session.answer({"do": "download", "what": "mask"})
+    (tmp_path / "mask.tif").write_bytes(content)
+    assert head["name"] == "stack-mask.tif"
+    assert read_volume(tmp_path / "mask.tif").spacing == pytest.approx((3, 1, 1))
 
 
 def test_boxes_on_two_slices_make_a_cuboid() -> None:

@@ -97,7 +97,7 @@ def paint(image: ArrayLike | Painting, *, port: int = 0, browser: bool = True) -
     >>> painting = paint(photo)  # doctest: +SKIP
     >>> painting.solve().mask  # doctest: +SKIP
     """
-    session = Session(image if isinstance(image, Painting) else Painting(image))
+    session = Session(image if isinstance(image, Painting) else Painting(image), volume=image)
     serve(session, port=port, browser=browser, announce=lambda text: print(text, file=sys.stderr, flush=True))
     return session.painting
 

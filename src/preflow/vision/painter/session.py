@@ -34,7 +34,7 @@ from ...solving.run import Control
 from ..painting import BACKGROUND, OBJECT, Painting, Snapshot, Solved, slice_index
 from ..pictures import cutout, png, stretched
 from ..seeds import Point, bounding_box
-from ..volumes import Volume, labels_as_bytes
+from ..volumes import STACKS, Volume, labels_as_bytes
 
 #: Seconds without a change before the exact solve starts: a user who paints stroke after stroke gets
 #: previews, which then have a core of their own.
@@ -107,10 +107,10 @@ class Session:
     """A painting, the threads that cut it, and what pages see of it.
 
     `name` is that of the image, for the title of the page and the names of downloads. `volume` is the one
-    that the painting is of, which gives a downloaded mask its affine.
+    that the painting is of, if any, which gives a downloaded mask its affine.
     """
 
-    def __init__(self, painting: Painting, *, name: str = "picture", volume: Volume | None = None) -> None:
+    def __init__(self, painting: Painting, *, name: str = "picture", volume: object = None) -> None:
         self._lock = threading.Condition()
         self._news = threading.Condition()
         self._listeners: list[Callable[[], None]] = []
@@ -126,8 +126,8 @@ class Session:
         for thread in self._threads:
             thread.start()
 
-    def _open(self, painting: Painting, name: str, volume: Volume | None, numbers: Numbers) -> None:
-        self.painting, self._volume = painting, volume
+    def _open(self, painting: Painting, name: str, volume: object, numbers: Numbers) -> None:
+        self.painting, self._volume = painting, volume if isinstance(volume, Volume) else None
         self._preview_due = self._solve_due = True
         self._changed_at = -PAUSE
         self._edits = 0
@@ -365,7 +365,10 @@ class Session:
         if view.mask is None:
             raise InvalidInputError("there is no mask yet: paint the object and the background")
         if what == "mask" and view.mask.ndim == 3:
-            like = self._volume or Volume(view.labels, np.eye(4))
+            like = self._volume or Volume(view.labels, np.diag([*view.spacing[::-1], 1.0]))
+            if view.name.lower().endswith(STACKS):
+                stack = labels_as_bytes(view.mask, like, ".tif")
+                return {"name": f"{stem}-mask.tif", "type": "image/tiff"}, stack
             packed = gzip.compress(labels_as_bytes(view.mask, like), GZIP_LEVEL)
             return {"name": f"{stem}-mask.nii.gz", "type": "application/gzip"}, packed
         if what == "mask":

@@ -61,7 +61,7 @@ class Paint:
     def __init__(self, image: ArrayLike | Painting, *, name: str = "picture") -> None:
         self.widget = _make_widget(self._receive)
         painting = image if isinstance(image, Painting) else Painting(image)
-        self._session = Session(painting, name=name)
+        self._session = Session(painting, name=name, volume=image)
         self._replies: list[threading.Thread] = []
 
     @property
