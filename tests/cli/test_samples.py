@@ -18,7 +18,11 @@ from preflow.cli.sample_files import ALL, TABLES
 from preflow.cli.session import Command
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/problems/files.md", "docs/problems/vision.md")
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "getting_started.md",
+    *sorted((ROOT / "docs" / "problems").glob("*.md")),
+]
 #: Commands that serve until they are stopped, that take minutes, or that read what a user has to bring.
 LEFT_OUT = (
     "preflow paint",
@@ -44,7 +48,7 @@ LARGE = (
 
 
 def commands() -> list[str]:
-    pages = [ROOT.joinpath(*path.split("/")).read_text("utf-8") for path in PAGES]
+    pages = [path.read_text("utf-8") for path in PAGES]
     blocks = [block for page in pages for block in re.findall(r"^```\n(.*?)^```", page, re.S | re.M)]
     lines = [line for block in blocks for line in block.splitlines()]
     for command in (app, *app.commands.values()):
@@ -54,7 +58,6 @@ def commands() -> list[str]:
     return [each for each in dict.fromkeys(found) if not any(part in each for part in LEFT_OUT + LARGE)]
 
 
-@pytest.mark.slow
 def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("skimage")
     pytest.importorskip("imageio")
