@@ -62,6 +62,7 @@ from .registry import methods as methods
 from .registry import register_method as register_method
 from .registry import warm_up as warm_up
 from .transportation.api import transport as transport
+from .transportation.left_over import PartialTransportResult as PartialTransportResult
 from .transportation.result import TransportResult as TransportResult
 
 __version__: str

@@ -75,6 +75,10 @@ class UnsuitableMethodError(InvalidInputError):
     """The problem is beyond what the method that was asked for can do; others can solve it."""
 
 
+class UnequalSumsError(InvalidInputError):
+    """Supplies and demands, or the masses of rows and those of columns, have different sums."""
+
+
 class UnboundedFlowError(PreflowError, ValueError):
     """A source reaches a sink through arcs of infinite capacity."""
 
@@ -133,7 +137,11 @@ class InfeasibleFlowError(InfeasibleError):
         the set can carry beyond what the lower bounds of the arcs into it bring.
     excess : int or float
         The amount by which they do.
+    stays : int or float
+        Of a transport plan: what may stay in the rows; the excess is beyond it.
     """
+
+    stays: float = 0
 
     def __init__(self, vertices: tuple[Any, ...], excess: float, message: str | None = None) -> None:
         self.vertices, self.excess = vertices, excess
@@ -145,8 +153,13 @@ class InfeasibleFlowError(InfeasibleError):
         PreflowError.__init__(self, message or f"no feasible flow: {text}")
 
     @classmethod
-    def of_plan(cls, vertices: tuple[tuple[str, Hashable], ...], excess: float) -> InfeasibleFlowError:
-        """Return the error of a transport plan, whose vertices are ("row", label) and ("column", label)."""
+    def of_plan(
+        cls, vertices: tuple[tuple[str, Hashable], ...], excess: float, stays: float = 0
+    ) -> InfeasibleFlowError:
+        """Return the error of a transport plan, whose vertices are ("row", label) and ("column", label).
+
+        `stays` is what may stay in the rows; `excess` is beyond it.
+        """
         rows, columns = (tuple(name for side, name in vertices if side == of) for of in ("row", "column"))
         several = len(rows) > 1
         who = f"{'rows' if several else 'row'} {_some(rows)} {'have' if several else 'has'}"
@@ -156,7 +169,10 @@ class InfeasibleFlowError(InfeasibleError):
             what = f"{excess:,} more than {where} can take, and no other column may take from {them}"
         else:
             what = f"{excess:,}, and no column may take from {them}"
-        return cls(vertices, excess, f"no transport plan: {who} {what}")
+        beyond = f", beyond the {stays:,} that may stay" if stays else ""
+        found = cls(vertices, excess, f"no transport plan: {who} {what}{beyond}")
+        found.stays = stays
+        return found
 
 
 class InfeasibleMatchingError(InfeasibleError):

@@ -86,3 +86,19 @@ def test_vertices_of_a_dimacs_file(folder: Path) -> None:
     Path("pairs.asn").write_text("p asn 5 5\nn 2\nn 4\na 2 1 4\na 2 3 1\na 2 5 3\na 4 1 2\na 4 3 0\n")
     lines = run("transport", "pairs.asn", *MASSES, "--out", "-").stdout.splitlines()
     assert sorted(lines) == ["2 1 1", "2 3 2", "2 5 2", "4 1 2"]
+
+
+def test_stock_left_over(folder: Path) -> None:
+    """Options say what stays, errors name them, and the report says how much it is."""
+    np.save("b.npy", np.array([3, 1, 1]))
+    found = fail("transport", "cost.npy", *MASSES)
+    assert "different sums: 7 and 5; --partial leaves the rest where it is" in found
+    text = succeed("transport", "cost.npy", *MASSES, "--partial", "--verify")
+    assert "mass 5 over" in text
+    assert "surplus   2" in text
+    facts = json.loads(succeed("transport", "cost.npy", *MASSES, "--json", "--amount", "2"))
+    assert [facts[name] for name in ("cost", "mass", "surplus", "shortage")] == [2, 2, 5, 3]
+    priced = ("--unmatched-cost", "0,2", "--json")
+    assert json.loads(succeed("transport", "cost.npy", *MASSES, *priced))["cost"] == 8
+    np.save("cost.npy", np.array([[np.inf, 1, 3], [np.inf, 0, 5]]))
+    assert "beyond the 4 that may stay" in fail("transport", "cost.npy", *MASSES, "--amount", "3")

@@ -99,6 +99,15 @@ def samples() -> dict[str, Sample]:
         "TransportResult of floats": _both(
             preflow.transport, ([[0.4, 0.1], [0.2, 0.3]], *masses[1:]), ([[0.1, 9], [0.7, 3]], [3, 5], [2, 6])
         ),
+        "PartialTransportResult": _both(
+            preflow.transport, (masses[0], [3, 7], [4, 4]), ([[1, 9], [7, 3]], [3, 5], [2, 7]), partial=True
+        ),
+        "PartialTransportResult of floats": _both(
+            preflow.transport,
+            ([[0.4, 0.1], [0.2, 0.3]], [0.3, 0.7], [0.4, 0.4]),
+            ([[0.1, 0.9], [0.7, 0.3]], [0.3, 0.5], [0.2, 0.7]),
+            amount=0.6,
+        ),
         "GlobalMinCut": _both(preflow.global_min_cut, graphs, other_graphs),
         "GlobalMinCut of floats": _both(preflow.global_min_cut, float_graphs, other_floats),
         "GomoryHuTree": _both(preflow.gomory_hu_tree, graphs, other_graphs),
@@ -252,6 +261,15 @@ def _transports() -> dict[str, Sample]:
         "TransportResult of whole masses": moved((costs, *whole), (costs[::-1], *whole)),
         "TransportResult of whole costs": moved((np.rint(9 * costs).astype(int), a, b), (costs, a[::-1], b)),
         "TransportResult of sparse costs": moved((csr_array(costs), a, b), (costs[::-1], a, b)),
+        "PartialTransportResult of prices": _both(
+            preflow.transport, (csr_array(costs), a, b), (costs[::-1], a, b), unmatched_cost=(0.2, 0.1)
+        ),
+        "PartialTransportResult of few pairs": _both(
+            preflow.transport,
+            ([[4, np.inf], [2, np.inf]], [6, 5], [4, 4]),
+            ([[4, 1], [np.inf, np.inf]], [3, 5], [4, 4]),
+            partial=True,
+        ),
         "TransportResult of points": moved(
             (preflow.PointCosts(costs, costs[:3]), a, [1 / 3] * 3), (costs, a, b)
         ),

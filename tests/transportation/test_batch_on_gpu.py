@@ -338,3 +338,17 @@ def test_random_floats_are_proved_on_the_gpu(
     monkeypatch.setattr(api.TransportCall, "_result", never)
     for result in preflow.transport(gpu.xp.asarray(rng.random(shape)), a, b):
         assert result.status == "optimal"
+
+
+@pytest.mark.parametrize("kind", ["i4", "i8", "f4", "f8"])
+def test_masses_may_stay(device: Any, kind: str) -> None:
+    cost, a, b = problem(kind)
+    b[0, 0] += 3
+    a[1, 2] += 2
+    for asked in ({"partial": True}, {"amount": 2}, {"unmatched_cost": (1.5, 20)}):
+        for result, *given in zip(solve(cost, a, b, **asked), cost, a, b, strict=True):
+            result.verify()
+            expected = preflow.transport(*given, **asked)
+            assert result.cost == pytest.approx(expected.cost, rel=1e-6)
+            assert on_host(result, "surplus").sum() == pytest.approx(expected.surplus.sum())
+            assert isinstance(result.v, OnGpu)

@@ -121,7 +121,9 @@ def _named(problem: CostFile) -> Iterator[None]:
     except InfeasibleFlowError as error:  # an InfeasibleError, too
         sides = {"row": problem.rows, "column": problem.columns}
         vertices = tuple((side, sides[side].tolist()[i]) for side, i in error.vertices)
-        raise InfeasibleFlowError.of_plan(vertices, error.excess) from None
+        renamed = InfeasibleFlowError.of_plan(vertices, error.excess, error.stays)
+        renamed.advice = error.advice
+        raise renamed from None
     except InfeasibleError as error:
         names = {"rows": problem.rows, "columns": problem.columns}
         other = "columns" if error.side == "rows" else "rows"
@@ -144,12 +146,15 @@ def _write_pairs(file: str, problem: CostFile, result: AssignmentResult, to_tabl
     like=[FileProblem, "preflow.transport"],
     demos={"towns": "cost.csv --a stock.csv --b demand.csv --verify --out -"},
 )
-def transport(file: str, *, a: str, b: str, out: str | None = None, **options: Any) -> None:
+def transport(
+    file: str, *, a: str, b: str, out: str | None = None, unmatched_cost: str | None = None, **options: Any
+) -> None:
     """Move masses from rows to columns at the least cost.
 
     This is optimal transport, also called the earth mover's distance.
     Each unit of mass that goes from row i to column j costs COST[i, j].
-    The masses of the rows and those of the columns have the same sum.
+    The masses of the rows and those of the columns have the same sum,
+    unless --partial, --amount or --unmatched-cost says what stays.
 
     An archive gets the arrays row, column and mass of the pairs that
     carry mass, numbered from 0, and the prices u and v that prove the
@@ -164,6 +169,7 @@ def transport(file: str, *, a: str, b: str, out: str | None = None, **options: A
       preflow transport cost.npy --a rows.npy --b columns.npy --verify
       preflow transport cost.npy --a a.npy --b b.npy --out plan.npz
       preflow transport cost.csv --a stock.csv --b demand.csv --out plan.csv
+      preflow transport cost.csv --a stock.csv --b demand.csv --partial
 
     Parameters
     ----------
@@ -175,6 +181,9 @@ def transport(file: str, *, a: str, b: str, out: str | None = None, **options: A
         Masses of the columns.
     out : PLAN
         Write the plan: an .npz archive, a table, or lines "ROW COLUMN MASS"; - is standard output.
+    unmatched_cost : COST
+        What each unit costs that stays in its row, and each that a column lacks; ROWS,COLUMNS where these
+        differ.
     """
     from ..io.costs import read_costs
     from ..transportation.api import transport as solve
@@ -189,9 +198,11 @@ def transport(file: str, *, a: str, b: str, out: str | None = None, **options: A
 
     problem, *masses = task.read(read)
     task.columns = problem.read
-    result = task.solve(solve, problem.costs, *masses, naming=_named(problem))
+    singles = None if unmatched_cost is None else _costs_of_singles(unmatched_cost)
+    result = task.solve(solve, problem.costs, *masses, unmatched_cost=singles, naming=_named(problem))
     task.write(_write_plan, problem, result, task.to_table)
-    name, mass, pairs = Path(file).name, total(result.a), len(result.row)
+    name, mass, pairs = Path(file).name, result.amount, len(result.row)
+    stay = [(part, total(getattr(result, part))) for part in ("surplus", "shortage") if hasattr(result, part)]
     task.report(
         result,
         "transport",
@@ -199,6 +210,7 @@ def transport(file: str, *, a: str, b: str, out: str | None = None, **options: A
         {"rows": len(result.a), "columns": len(result.b)},
         {
             "mass": mass,
+            **dict(stay),
             "pairs": pairs,
             "cost": result.cost if result.status == "optimal" else None,
             "gap": result.gap,
@@ -206,6 +218,7 @@ def transport(file: str, *, a: str, b: str, out: str | None = None, **options: A
         [
             ("costs", f"{name}: {len(result.a):,} x {len(result.b):,}"),
             ("plan", f"mass {mass:,} over {counted(pairs, 'pairs')}"),
+            *((part, f"{amount:,}") for part, amount in stay),
             ("cost", amount(result, "cost", "least")),
         ],
         wrote="the plan to ",

@@ -25,12 +25,13 @@ from ..certify.transport import (
     price_bound,
     prices_of_rows,
 )
-from ..cuda.runtime import Device, is_on_gpu
+from ..cuda.runtime import Device
 from ..errors import (
     CapacityOverflowError,
     CostOverflowError,
     InfeasibleFlowError,
     InvalidInputError,
+    UnequalSumsError,
     UnsuitableMethodError,
 )
 from ..graph.cost_edges import with_edges_read
@@ -40,7 +41,7 @@ from ..graph.device.costs import DeviceCosts, copied_to_device
 from ..graph.device.points import DevicePoints, points_on_device
 from ..graph.edge_tables import in_order_of, labels_of
 from ..graph.network import exact_sum
-from ..graph.placement import gpu_of_method, gpu_worth_using, host_array, without_gradient
+from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.point_costs import PointCosts
 from ..graph.standard_form import MOST
 from ..method_names import DeviceName, TransportMethodName
@@ -49,9 +50,11 @@ from ..solving.call import Call, Request
 from ..solving.dispatch import thread_count
 from ..solving.plan import Plan
 from ..solving.result import Status
+from ..solving.run import Deadline
 from ..solving.timing import timed
 from ..stats import MinCostStats
 from .batch import PlanBatch
+from .left_over import Asked, LeftOver, PartialTransportResult, host_values
 from .policy import choose, worth_a_gpu
 from .problem import METHODS
 from .refinement import Refinement, proved
@@ -67,12 +70,18 @@ SCALED_BELOW = 1e-6
 #: the caller: 64 items of 512 x 512 take 6 to 9 ms, to which handing it to another one would add.
 QUICK_VERTICES, QUICK_PAIRS = 2048, 2**25
 
+#: No mass may stay.
+ALL = Asked()
+
 
 def transport(
     cost: AnyArray,
     a: ArrayLike,
     b: ArrayLike,
     *,
+    partial: bool = False,
+    amount: float | ArrayLike | None = None,
+    unmatched_cost: Any = None,
     method: TransportMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
@@ -99,6 +108,14 @@ def transport(
         float32 by their rounding. The masses of the columns are then scaled to the sum of the rows, and `b`
         of the result has the scaled ones. A difference as small as rounding is added to the largest mass of
         the side with the smaller sum instead. Whole numbers are never scaled.
+    partial : bool
+        Let sums differ: move as much as possible, at the least cost. That is all of the side with the smaller
+        sum, unless pairs that are not allowed stand in the way. The rest stays where it is.
+    amount : int or float, or array of the leading dimensions of a batch, optional
+        Move this much, at the least cost, and let the rest stay.
+    unmatched_cost : number, or (rows, columns), optional
+        What each unit costs that stays in its row, and each that a column lacks; as in
+        :func:`preflow.linear_assignment`. Then any amount may be moved, and the total counts all.
     method : str
         A name from ``preflow.methods("transport")``, or "auto".
     device, threads, time_limit, progress, options
@@ -107,14 +124,14 @@ def transport(
     Returns
     -------
     TransportResult, or a list of them for a batch
+        A :class:`preflow.PartialTransportResult` if `partial`, `amount` or `unmatched_cost` is given.
         Exact for integer costs and masses; for floats within its `gap`, at most ``2**-40`` of the sum of the
         sizes of the terms of the cost. The status is "approximate" where float64 does not prove that.
 
     Raises
     ------
     InvalidInputError
-        Wrong shapes or dtypes, NaN, negative masses, masses with different sums. To leave the rest of the
-        rows where it is, append a column of cost 0 with the difference as its mass.
+        Wrong shapes or dtypes, NaN, negative masses, masses with different sums.
     InfeasibleError
         Pairs that are not allowed stand in the way; `vertices` of the error has ("row", i) and
         ("column", j) whose masses cannot leave them.
@@ -125,6 +142,7 @@ def transport(
     Notes
     -----
     Network simplex with column generation: each round reads all costs once, and O(n + m) pairs are kept.
+    Where masses may stay, costs are copied, and those of points are stored.
 
     Examples
     --------
@@ -133,10 +151,24 @@ def transport(
     >>> result.cost, result.matrix().tolist()
     (14, [[0, 3], [4, 1]])
     >>> result.verify()
+
+    Three units of stock are left over, where it is cheapest:
+
+    >>> result = preflow.transport([[4, 1], [2, 3]], [6, 5], [4, 4], partial=True)
+    >>> result.cost, result.matrix().tolist(), result.surplus.tolist()
+    (12, [[0, 4], [4, 0]], [2, 1])
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
-    call = TransportCall.prepare(cost, a, b, request)
-    results = call.run(call.transport, request)
+    asked = Asked(partial, amount, unmatched_cost)
+    call = TransportCall.prepare(cost, a, b, request, asked)
+    try:
+        results = call.run(call.transport, request)
+    except InfeasibleFlowError as error:
+        if not partial or call.left_over is None:
+            if not asked:
+                error.advising("partial", True, "moves as much as possible")
+            raise
+        results = call.as_much_as_possible(request)
     return results if call.batch else results[0]
 
 
@@ -153,9 +185,12 @@ class TransportCall(Call[Any]):
     exponents: list[int | None] | None
     batch: bool
     device: Device | None
+    left_over: LeftOver | None  #: where masses may stay: the instance is the larger problem
 
     @classmethod
-    def prepare(cls, cost: AnyArray, a: ArrayLike, b: ArrayLike, request: Request) -> TransportCall:
+    def prepare(
+        cls, cost: AnyArray, a: ArrayLike, b: ArrayLike, request: Request, asked: Asked = ALL
+    ) -> TransportCall:
         """Read the costs and the masses, and choose the method."""
         shape = None
         if isinstance(cost, tuple):
@@ -169,12 +204,38 @@ class TransportCall(Call[Any]):
             raise InvalidInputError("integer costs are at most 2**59 in size")
         items, n, m = costs.shape
         rows, columns = costs.labels or (None, None)
-        a, b = in_order_of(rows, a, "a", rest=0), in_order_of(columns, b, "b", rest=0)
-        first, second = with_equal_sums(_masses(a, "a", costs.leading, n), _masses(b, "b", costs.leading, m))
+        first = _masses(in_order_of(rows, a, "a", rest=0), "a", costs.leading, n, rows)
+        second = _masses(in_order_of(columns, b, "b", rest=0), "b", costs.leading, m, columns)
         if not items or not n or not m:
             raise InvalidInputError(
                 f"there is nothing to move: the costs have shape {(*costs.leading, n, m)}"
             )
+        if asked:
+            call = cls.leaving(LeftOver.of(costs, first, second, asked), request)
+        else:
+            try:
+                call = cls._of(costs, first, second, request)
+            except UnequalSumsError as error:
+                raise error.advising("partial", True, "leaves the rest where it is") from None
+        call.count(seconds)
+        return call
+
+    @classmethod
+    def leaving(cls, left_over: LeftOver, request: Request) -> TransportCall:
+        """Return the call that solves the larger problem."""
+        return cls._of(left_over.costs, *left_over.masses, request, left_over)
+
+    @classmethod
+    def _of(
+        cls,
+        costs: TransportCosts,
+        a: Array,
+        b: Array,
+        request: Request,
+        left_over: LeftOver | None = None,
+    ) -> TransportCall:
+        _, n, m = costs.shape
+        first, second = with_equal_sums(a, b)
         masses, exponents = _integer_masses(first, second)
         if exponents is not None:
             first, second = first.astype(np.float64), second.astype(np.float64)
@@ -199,8 +260,21 @@ class TransportCall(Call[Any]):
             plan=chosen,
             threads=thread_count(method, chosen.threads, n + m),
             device=gpu_of_method(costs, method),
-            seconds=seconds,
+            left_over=left_over,
         )
+
+    def as_much_as_possible(self, request: Request) -> list[TransportResult]:
+        """Solve where pairs that are not allowed stand in the way: find first how much can be moved."""
+        assert self.left_over is not None
+        deadline = Deadline(request.time_limit)
+        free = self.leaving(self.left_over.leaving_least(), request)
+        found = free.run(free.transport, request)
+        for each in found:
+            each.check_optimal()
+        most = [each._whole for each in found if isinstance(each, PartialTransportResult)]
+        request = replace(request, time_limit=deadline.left())
+        call = self.leaving(self.left_over.moving(most), request)
+        return call.run(call.transport, request)
 
     def is_quick(self, request: Request) -> bool:
         """Whether a GPU solves small items, a few hundred at a time, without pairs to copy."""
@@ -216,8 +290,12 @@ class TransportCall(Call[Any]):
                 found = self._found()
             with self.timed("recover"):
                 if isinstance(found, DevicePlans) and isinstance(self.instance, DeviceCosts):
-                    return self._results_of_batch(self.instance, found)
-                return [self._result(item, each) for item, each in enumerate(found)]
+                    results = self._results_of_batch(self.instance, found)
+                else:
+                    results = [self._result(item, each) for item, each in enumerate(found)]
+                if self.left_over is None:
+                    return results
+                return [self.left_over.part(item, each) for item, each in enumerate(results)]
 
     def _results_of_batch(self, costs: DeviceCosts, plans: DevicePlans) -> list[TransportResult]:
         """Wrap the results of plans on the GPU that has the costs: they are proved there, all at once."""
@@ -284,7 +362,7 @@ class TransportCall(Call[Any]):
         costs, given = _one(self.instance, item), (self.a[item], self.b[item])
         masses, exponent = (self.masses[0][item], self.masses[1][item]), self._exponent(item)
         if found.ending == "infeasible":
-            raise _infeasible(found, *masses, exponent, costs.labels or (None, None))
+            raise self._infeasible(found, *masses, exponent)
         if found.ending == "stopped":
             return self._stopped(costs, given, found)
         mass = found.mass
@@ -315,6 +393,30 @@ class TransportCall(Call[Any]):
         lower = proof.cost if status == "optimal" else min(proof.bound, proof.cost)
         prices = answer.u, answer.v
         return self._wrapped(costs, given, answer.plan, prices, status, (lower, proof.cost), proof.gap)
+
+    def _infeasible(
+        self, found: TransportFound, a: NDArray[np.int64], b: NDArray[np.int64], exponent: int | None
+    ) -> InfeasibleFlowError:
+        """Return the error that names rows and columns; the rest that may stay is none of them."""
+        assert found.reached is not None
+        given, left_over, size = self.instance, self.left_over, len(a)
+        if left_over is not None:
+            given = left_over.given
+        _, n, m = given.shape
+        rows, columns = np.flatnonzero(found.reached[:size]), np.flatnonzero(found.reached[size:])
+        amounts: list[int | float] = [int(a[rows].sum()) - int(b[columns].sum()), int(b[m:].sum())]
+        if exponent is not None:
+            amounts = [math.ldexp(amount, -exponent) for amount in amounts]
+        labels = given.labels or (None, None)
+        names = [
+            (side, label)
+            for side, numbers, known in (
+                ("row", rows[rows < n], labels[0]),
+                ("column", columns[columns < m], labels[1]),
+            )
+            for label in labels_of(known, numbers).tolist()
+        ]
+        return InfeasibleFlowError.of_plan(tuple(names), *amounts)
 
     def _stopped(
         self, costs: TransportCosts, given: tuple[Array, Array], found: TransportFound
@@ -394,21 +496,27 @@ def _one(costs: TransportCosts, item: int) -> TransportCosts:
     return costs.one(item)
 
 
-def _masses(values: ArrayLike, name: str, leading: tuple[int, ...], size: int) -> Array:
+def _masses(
+    values: ArrayLike,
+    name: str,
+    leading: tuple[int, ...],
+    size: int,
+    labels: Sequence[Hashable] | None,
+) -> Array:
     """Return masses as int64, float32 or float64, by item."""
-    if is_on_gpu(values):
-        given: AnyArray = values
-        array = given.get() if hasattr(given, "get") else np.asarray(without_gradient(given).cpu())
-    else:
-        array = host_array(values, name)
+    array = host_values(values, name)
     if array.shape != (*leading, size):
         raise InvalidInputError(f"{name} has shape {array.shape}, expected {(*leading, size)}")
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must hold integers or floats, got dtype {array.dtype}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise InvalidInputError(f"{name} has a mass that is not finite")
-    if array.size and array.min() < 0:
-        raise InvalidInputError(f"{name} has a negative mass: {array.min()}")
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    if wrong.any():
+        place = tuple(int(i[0]) for i in np.nonzero(wrong))
+        where = ", ".join(map(str, place)) if labels is None else repr(labels[place[-1]])
+        value = array[place].item()
+        raise InvalidInputError(
+            f"{name}[{where}] is {value}: a mass is {'negative' if value < 0 else 'not finite'}"
+        )
     if array.dtype.kind == "u" and array.size and int(array.max()) >= MOST:
         raise CapacityOverflowError(f"{name} has a mass of 2**62 or more: {int(array.max())}")
     kind = np.int64 if array.dtype.kind != "f" else np.float64 if array.itemsize != 4 else np.float32
@@ -465,14 +573,10 @@ def _times(values: Array, factor: Fraction) -> Array:
 
 
 def _refuse_sums(a: int | float, b: int | float) -> NoReturn:
-    """Raise InvalidInputError for masses of rows and columns with these sums."""
+    """Raise UnequalSumsError for masses of rows and columns with these sums."""
     if float(a).is_integer() and float(b).is_integer():
         a, b = int(a), int(b)
-    side, other = ("rows", "column") if a > b else ("columns", "row")
-    raise InvalidInputError(
-        f"the masses have different sums: {a:,} and {b:,}; to leave the rest of the {side} where it is, "
-        f"append a {other} of cost 0 with mass {abs(a - b):,}"
-    )
+    raise UnequalSumsError(f"the masses have different sums: {a:,} and {b:,}")
 
 
 def _integer_masses(
@@ -524,23 +628,3 @@ def _rounded(a: Array, b: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], 
     for side, short in zip(sides, (-surplus, surplus), strict=True):
         side[np.arange(len(side)), side.argmax(axis=1)] += np.maximum(short, 0)
     return sides[0], sides[1], exponents.tolist()
-
-
-def _infeasible(
-    found: TransportFound,
-    a: NDArray[np.int64],
-    b: NDArray[np.int64],
-    exponent: int | None,
-    labels: tuple[Sequence[Hashable] | None, Sequence[Hashable] | None],
-) -> InfeasibleFlowError:
-    assert found.reached is not None
-    n = len(a)
-    rows, columns = np.flatnonzero(found.reached[:n]), np.flatnonzero(found.reached[n:])
-    excess = int(a[rows].sum()) - int(b[columns].sum())
-    amount = excess if exponent is None else math.ldexp(excess, -exponent)
-    names = [
-        (side, label)
-        for side, numbers, known in (("row", rows, labels[0]), ("column", columns, labels[1]))
-        for label in labels_of(known, numbers).tolist()
-    ]
-    return InfeasibleFlowError.of_plan(tuple(names), amount)

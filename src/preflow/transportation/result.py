@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.edge_tables import Tabular, labels_of
+from ..graph.network import exact_sum
 from ..graph.point_costs import PointCosts
 from ..solving.result import BoundedResult, Status
 from ..stats import MinCostStats, SolveStats
@@ -108,6 +110,14 @@ class TransportResult(Tabular, BoundedResult):
         power of two, unless float64 has to round the cost.
         """
         return self._gap
+
+    @property
+    def amount(self) -> int | float:
+        """The mass that the plan moves."""
+        mass = self._to_host(self.mass)
+        if mass.dtype.kind == "f":
+            return math.fsum(mass.tolist())
+        return exact_sum(mass) if len(mass) else 0
 
     def matrix(self) -> Array:
         """Return the plan as a dense matrix, shape (rows, columns)."""
@@ -217,9 +227,8 @@ class TransportResult(Tabular, BoundedResult):
     def __repr__(self) -> str:
         _, n, m = self.costs.shape
         size = f"{n:,} x {m:,}"
-        return (
-            f"<TransportResult: {self._headline()}, {len(self._plan()[0]):,} pairs of {size}, {self._how()}>"
-        )
+        pairs = f"{len(self._plan()[0]):,} pairs of {size}"
+        return f"<{type(self).__name__}: {self._headline()}, {pairs}, {self._how()}>"
 
 
 def result_of_batch(

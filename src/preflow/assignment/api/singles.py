@@ -36,17 +36,14 @@ from ...certify.singles import (
     proved_bound,
     proved_gap,
 )
-from ...cuda import runtime
-from ...cuda.runtime import is_on_gpu
 from ...errors import CostOverflowError, InvalidInputError
 from ...graph.cost_edges import CostEdges
 from ...graph.cost_input import as_costs
-from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts, cut_off, largest_cost
+from ...graph.costs import DenseCosts, SparseCosts, cut_off, largest_cost
 from ...graph.device.costs import DeviceCosts
-from ...graph.edge_tables import in_order_of
-from ...graph.placement import as_device_array, host_array
 from ...graph.point_costs import PointCosts
 from ...graph.scaling import solve_costs
+from ...graph.unmatched_cost import read_unmatched_cost
 from ...solving.call import Request
 from ...solving.dispatch import find_method
 from ...solving.run import Control
@@ -79,7 +76,7 @@ def assign_with_singles(
     costs: HostCostsOfPairs = given.on_host() if isinstance(given, DeviceCosts) else given
     if costs.base is not None:
         raise InvalidInputError("with unmatched_cost, integer costs are at most 2**59 in size")
-    singles = _read_singles(costs, unmatched_cost)
+    singles = Singles(*read_unmatched_cost(costs, unmatched_cost))
     if singles.rows.dtype.kind == "f" and costs.dtype.kind == "i":
         costs, given = _as_floats(costs), _as_floats(given)
     _check_sums(costs, singles)
@@ -137,49 +134,6 @@ def _as_floats(costs: AnyCosts) -> AnyCosts:
         return costs
     with costs.current():
         return replace(costs, values=costs.values.astype(np.float64))
-
-
-def _read_singles(costs: HostCostsOfPairs, given: AnyArray) -> Singles:
-    """Return the costs of single rows and columns of each item, with one dtype."""
-    items, n, m = costs.shape
-    both = given if isinstance(given, tuple) else (given, given)
-    if len(both) != 2:
-        raise InvalidInputError(
-            f"unmatched_cost is a number, or a tuple (rows, columns), got a tuple of {len(both)}"
-        )
-    found = []
-    labels = (None, None) if isinstance(costs, PointCosts) else costs.labels or (None, None)
-    for values, size, side in ((both[0], n, "rows"), (both[1], m, "columns")):
-        values = in_order_of(labels[side == "columns"], values, f"unmatched_cost of {side}")
-        numbers = _on_host(values) if is_on_gpu(values) else host_array(values, f"unmatched_cost of {side}")
-        if numbers.dtype.kind not in "biuf":
-            raise InvalidInputError(f"unmatched_cost of {side} must be numbers, got {values!r}")
-        if numbers.dtype.kind == "f":
-            numbers = numbers.astype(np.float64)
-        if not np.isfinite(numbers).all():
-            raise InvalidInputError(f"unmatched_cost of {side} must be finite")
-        if numbers.dtype.kind != "f":
-            if numbers.size and max(int(numbers.max()), -int(numbers.min())) > LARGEST_INTEGER:
-                raise InvalidInputError(f"unmatched_cost of {side} is past 2**59")
-            numbers = numbers.astype(np.int64)
-        try:
-            found.append(np.broadcast_to(numbers, (*_leading(costs), size)).reshape(items, size))
-        except ValueError:
-            raise InvalidInputError(
-                f"unmatched_cost of {side} has shape {numbers.shape}, expected one number or ({size},)"
-            ) from None
-    dtype = np.result_type(*found, np.float64 if costs.dtype.kind == "f" else np.int64)
-    return Singles(*(np.ascontiguousarray(part, dtype=dtype) for part in found))
-
-
-def _on_host(values: AnyArray) -> Array:
-    device = runtime.find_device()
-    return device.to_host(as_device_array(device, values, "unmatched_cost", "problem"))
-
-
-def _leading(costs: HostCostsOfPairs) -> tuple[int, ...]:
-    """Return the leading dimensions of a batch; none for a sparse matrix."""
-    return costs.leading if isinstance(costs, DenseCosts) else ()
 
 
 def _check_sums(costs: HostCostsOfPairs, singles: Singles) -> None:
@@ -283,7 +237,7 @@ def _result(
     """
     costs, singles = problem.costs, problem.singles
     items, n, m = costs.shape
-    leading = _leading(costs)
+    leading = costs.leading
     choices = _choices(problem, found, problem.limit)
     ended = found.status != "time-limit"
     gaps: dict[int, float] = {}
