@@ -79,9 +79,24 @@ def escape_stars(app: object, what: str, name: str, obj: object, options: object
     lines[:] = [line if "``" in line else line.replace("*shape", r"\*shape") for line in lines]
 
 
+def page_of(name: str) -> str | None:
+    """Return the page of problems that names a function most often, None without one."""
+    pages = sorted((HERE / "problems").glob("*.md"))
+    counts = {page.stem: page.read_text("utf-8").count(f"{{func}}`{name}`") for page in pages}
+    best = max(counts, key=counts.__getitem__)
+    return best if counts[best] else None
+
+
+def name_page(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Let the page of a function name the page of its problem."""
+    if what == "function" and (page := page_of(name)) is not None:
+        lines += ["", f".. seealso:: :doc:`/problems/{page}`"]
+
+
 def setup(app: object) -> None:
-    """Connect the hook."""
+    """Connect the hooks; the second after numpydoc, which takes the sections apart."""
     app.connect("autodoc-process-docstring", escape_stars)  # type: ignore[attr-defined]
+    app.connect("autodoc-process-docstring", name_page, priority=900)  # type: ignore[attr-defined]
 
 
 warnings.filterwarnings("error", category=DeprecationWarning, module="preflow")
