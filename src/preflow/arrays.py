@@ -56,6 +56,9 @@ SupplyInput: TypeAlias = ArrayLike | Mapping[Hashable, Any] | None
 GraphInput: TypeAlias = object
 #: The labels of rows and of columns, where they are no numbers.
 SideLabels: TypeAlias = tuple[tuple[Hashable, ...], tuple[Hashable, ...]] | None
+#: The names that a caller gives to two columns, and to one; None: the usual ones.
+EndsNames: TypeAlias = tuple[Hashable, Hashable] | None
+ColumnName: TypeAlias = Hashable
 #: A table with a row for each edge, as callers give it: see :mod:`preflow.graph.edge_tables`.
 TableInput: TypeAlias = object
 #: Edges as callers give them: tuples of the labels of both ends and perhaps a number or a mapping.

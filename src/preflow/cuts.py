@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from .arrays import NetworkInput, Vertices
+from .arrays import ColumnName, EndsNames, NetworkInput, Vertices
 from .errors import InvalidInputError
 from .graph.convert import is_grid
+from .graph.edge_tables import ColumnNames
 from .maxflow.api import read_flow_problem, smallest_cut
 from .maxflow.problem import METHODS as FLOW_METHODS
 from .maxflow.result import MinCutResult
@@ -31,7 +32,13 @@ def min_cut(  # type: ignore[overload-overlap] # a grid is an object, too, and t
 ) -> GridCutResult: ...
 @overload
 def min_cut(
-    network: NetworkInput, source: Vertices = None, sink: Vertices = None, **arguments: Unpack[Keywords]
+    network: NetworkInput,
+    source: Vertices = None,
+    sink: Vertices = None,
+    *,
+    ends: EndsNames = None,
+    capacity: ColumnName = None,
+    **arguments: Unpack[Keywords],
 ) -> MinCutResult: ...
 def min_cut(
     network: NetworkInput,
@@ -45,6 +52,8 @@ def min_cut(
     progress: bool | Reporter = False,
     options: Mapping[str, Any] | None = None,
     warm_start: GridCutResult | None = None,
+    ends: EndsNames = None,
+    capacity: ColumnName = None,
 ) -> MinCutResult | GridCutResult:
     """Find a minimum cut; cheaper than :func:`max_flow`, whose parameters and errors it shares.
 
@@ -66,14 +75,16 @@ def min_cut(
     >>> result.value, result.sink_side.tolist(), result.cut_arcs.tolist()
     (4, [False, False, True, True], [1, 2])
     """
+    names = ColumnNames(ends, capacity)
     if not is_grid(network):
         request = Request(FLOW_METHODS, method, device, threads, time_limit, progress, options)
         if warm_start is not None:
             raise InvalidInputError("warm_start is for a GridNetwork, other networks are solved from nothing")
-        return smallest_cut(MinCutResult, read_flow_problem(network, source, sink), request)
+        return smallest_cut(MinCutResult, read_flow_problem(network, source, sink, names), request)
     from .gridcut.api import cut_of_grid
     from .gridcut.problem import METHODS as GRID_METHODS
 
+    names.check_unused(network)
     request = Request(GRID_METHODS, method, device, threads, time_limit, progress, options)
     if source is not None or sink is not None:
         raise InvalidInputError("a grid has its source and its sink in its capacities: give none")

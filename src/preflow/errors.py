@@ -11,7 +11,7 @@ class Advice(NamedTuple):
     """An argument with which a caller may call the function again, after an error."""
 
     argument: str  #: the name of the argument
-    value: bool | float | str
+    value: bool | float | str | tuple[str, ...]
     effect: str  #: what the argument does, as in "leaves some of them over"
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class PreflowError(Exception):
 
     advice: tuple[Advice, ...] = ()
 
-    def advising(self, argument: str, value: bool | float | str, effect: str) -> Self:
+    def advising(self, argument: str, value: bool | float | str | tuple[str, ...], effect: str) -> Self:
         """Add a piece of advice, and return the error."""
         self.advice = (*self.advice, Advice(argument, value, effect))
         return self

@@ -176,7 +176,7 @@ def test_a_dataframe_with_equal_rows_and_columns_is_a_matrix() -> None:
     assert preflow.max_flow(matrix, "a", "c").flow_dict()["a"] == {"b": 2, "c": 1}
     assert preflow.max_flow(matrix.to_numpy(), 0, 2).value == 3
     assert preflow.max_flow(pd.DataFrame(matrix.to_numpy()), 0, 2).value == 3
-    with pytest.raises(InvalidInputError, match="no column 'source'"):
+    with pytest.raises(InvalidInputError, match=r"such as source and target, .*: there are 'a', 'b', 'd'"):
         preflow.max_flow(matrix.rename(columns={"c": "d"}), "a", "c")
 
 
@@ -217,7 +217,7 @@ def test_bad_tuples(edges: Any, message: str) -> None:
     ("adjacency", "message"),
     [
         ({"a": {"b": "x"}}, "is not a number"),
-        ({"a": ["b"]}, "the capacity is missing"),
+        ({"a": [["b"]]}, "labels must be hashable"),
         ({"a": 3}, "the value of 'a' is 3"),
         ({"a": "b"}, "the value of 'a' is 'b'"),
         ({"a": {"b": {"cost": 1, "weight": 2}}}, "they have 'cost', 'weight': name one as capacity="),
@@ -236,7 +236,7 @@ def test_missing_values_are_named(kind: str) -> None:
         ("target", [("a", "b", 1), ("b", None, 2)]),
         ("capacity", [("a", "b", 1), ("b", "c", None)]),
     ):
-        with pytest.raises(InvalidInputError, match=f"column '{column}' has no value in row 1"):
+        with pytest.raises(InvalidInputError, match=f"row 1, from 0: no value in column '{column}'"):
             preflow.FlowNetwork.from_pandas(table_of(kind, edges, names))
 
 
@@ -251,13 +251,13 @@ def test_names_of_columns_in_any_case(library: str) -> None:
     assert preflow.bipartite_matching(frame({"Row": ["a"], "Column": ["b"]})).pairs() == [("a", "b")]
     assert preflow.linear_assignment(frame({"Row": ["a"], "Column": ["b"], "Cost": [2]})).cost == 2
     assert preflow.max_flow(frame({"SOURCE": ["a"], "Target": ["b"], "Capacity": [3]}), "a", "b").value == 3
-    with pytest.raises(InvalidInputError, match="no column 'weight'"):
+    with pytest.raises(InvalidInputError, match="several columns 'weight'"):
         preflow.matching(frame({"source": [0], "target": [1], "Weight": [1], "WEIGHT": [2]}), weight="weight")
 
 
 def test_bad_tables() -> None:
     table = pd.DataFrame({"source": ["a"], "target": ["b"], "Capacitie": [3]})
-    with pytest.raises(InvalidInputError, match="did you mean 'Capacitie'"):
+    with pytest.raises(InvalidInputError, match="capacity='Capacitie' names another one"):
         preflow.max_flow(table, "a", "b")
     assert preflow.max_flow(preflow.FlowNetwork.from_pandas(table, capacity="Capacitie"), "a", "b").value == 3
     twice = pd.DataFrame([["a", "b", 3, 4]], columns=["source", "target", "capacity", "capacity"])
@@ -322,7 +322,8 @@ def test_an_attribute_that_no_edge_has() -> None:
     with pytest.raises(
         InvalidInputError, match=r"'weight'\? \(FlowNetwork.from_networkx takes other names\)$"
     ):
-        preflow.max_flow(graph, "a", "b")
+        preflow.parametric_max_flow(graph, [0], "a", "b")
+    assert preflow.max_flow(graph, "a", "b", capacity="weight").value == 3
     with pytest.raises(InvalidInputError, match="no edge has the attribute 'capacity'; capacity='weight'"):
         preflow.max_flow(graph, "a", "b")
     graph.add_edge("b", "c", capacity=1)
@@ -367,12 +368,20 @@ def test_numbers_by_first_appearance(values: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "names", [["worker", "job", "cost"], ["id", "row", "cost"], ["column", "job", "cost"]]
+    ("names", "message"),
+    [
+        (["worker", "job", "cost"], None),
+        (["row", "column", "cost"], None),
+        (["id", "row", "cost"], "it is not clear which they are: there are 'id', 'row', 'cost'"),
+        (["column", "job", "cost"], "it is not clear which they are"),
+        (["from", "to", "hours"], "there is no column 'cost'; there are: 'from', 'to', 'hours'"),
+    ],
 )
-def test_pairs_are_never_taken_for_a_matrix(names: list[str]) -> None:
+def test_pairs_are_never_taken_for_a_matrix(names: list[str], message: str | None) -> None:
     table = pd.DataFrame([[1, 1, 4], [1, 2, 1], [2, 1, 2]], columns=names)
     for solve in (preflow.linear_assignment, lambda costs: preflow.transport(costs, [1, 1], [1, 1])):
-        with pytest.raises(InvalidInputError, match="the table has a column 'cost', but not both 'row'"):
+        if message is None:
+            assert solve(table).cost == 3
+            continue
+        with pytest.raises(InvalidInputError, match=message):
             solve(table)
-    pairs = table.set_axis(["row", "column", "cost"], axis=1)
-    assert preflow.linear_assignment(pairs).cost == 3

@@ -673,7 +673,7 @@ def archive(tmp_path, header, **arrays):
         ({}, {"capacity": np.array([object()])}, "capacity: expected numbers, got dtype object"),
         ({"version": 2}, {}, "version 1, got 2"),
         ({"num_vertices": "2"}, {}, "num_vertices must be an integer"),
-        ({"labels": ["a", "a"]}, {}, "1 different labels for 2 vertices"),
+        ({"labels": ["a", "a"]}, {}, "two vertices have the label 'a'"),
         ({"source": 2, "sink": 1, "name": ""}, {}, "source 2 is no vertex of the network"),
         ({"source": 0}, {}, "sink None is no vertex of the network"),
         ({"source": 0, "sink": True}, {}, "sink True is no vertex of the network"),

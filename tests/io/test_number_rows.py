@@ -54,7 +54,7 @@ def test_commands_take_them_with_masses(tmp_path: Path) -> None:
     assert pairs.read_text().split() == [str(x + 1) for pair in zip(row, column, strict=True) for x in pair]
     assert "mass 12" in succeed("transport", cost, "--a", a, "--b", b, "--out", str(plan), "--verify")
     assert plan.read_text().startswith("row,column,mass\n1,")
-    assert "--ends is for tables" in run("assign", cost, "--ends", "A,B").stderr
+    assert "are for tables" in run("assign", cost, "--ends", "A,B").stderr
 
 
 def test_names_are_told_from_numbers(tmp_path: Path) -> None:

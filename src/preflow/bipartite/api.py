@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, EndsNames
 from ..certify.matching import check_matching
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, graph_on_device
 from ..graph.convert import as_bipartite_graph
+from ..graph.edge_tables import ColumnNames
 from ..graph.placement import as_device_array, gpu_of_method, gpu_worth_using, host_array
 from ..method_names import BipartiteMethodName, DeviceName
 from ..parallel.passes import count_below
@@ -49,6 +50,7 @@ def bipartite_matching(
     time_limit: float | None = None,
     progress: bool | Reporter = False,
     warm_start: Any = None,
+    ends: EndsNames = None,
 ) -> MatchingResult:
     """Find a maximum-cardinality matching of a bipartite graph.
 
@@ -86,6 +88,8 @@ def bipartite_matching(
     warm_start : MatchingResult or array_like of integers, optional
         A matching to start from, in place of `initial`: an earlier result, or the column of every row, -1
         for none, on the host or on the GPU.
+    ends : (str, str), optional
+        Of a table: the columns of rows and of columns, where their names do not say so.
 
     Returns
     -------
@@ -120,7 +124,7 @@ def bipartite_matching(
         if initial is None:
             raise InvalidInputError("initial must be a name, got None")
         initial, warm_start = "auto", renamed("initial", initial, "warm_start", warm_start)
-    call = MatchingCall.prepare(graph, initial, warm_start, request)
+    call = MatchingCall.prepare(graph, initial, warm_start, request, ColumnNames(ends))
     return call.run(call.matching, request)
 
 
@@ -140,11 +144,13 @@ class MatchingCall(Call[BipartiteGraph]):
     initial: str  #: name of the heuristic to start from; "given" for the caller's matching
 
     @classmethod
-    def prepare(cls, graph: Any, initial: str, warm_start: Any, request: Request) -> MatchingCall:
+    def prepare(
+        cls, graph: Any, initial: str, warm_start: Any, request: Request, names: ColumnNames | None = None
+    ) -> MatchingCall:
         """Read the graph and the matching to start from, and choose the method."""
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
-            bipartite = as_bipartite_graph(graph)
+            bipartite = as_bipartite_graph(graph, names)
         solved = _by_rows(bipartite)
 
         def plan() -> Plan:

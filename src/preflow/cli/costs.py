@@ -11,7 +11,7 @@ import click
 
 from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, ParseError
 from .file_problem import FileProblem
-from .files import ARCHIVE, is_table, write_arrays, write_lines, write_table
+from .files import ARCHIVE, TableOptions, is_table, write_arrays, write_lines, write_table
 from .options import number
 from .session import Command
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from ..arrays import Array
     from ..assignment.result import AssignmentResult
     from ..io.costs import CostFile
+    from ..io.tables import TextFormat
     from ..transportation.result import TransportResult
 
 
 @click.command(
     cls=Command,
-    like=[FileProblem, "preflow.linear_assignment"],
-    without=["weight"],
+    like=[TableOptions, FileProblem, "preflow.linear_assignment"],
+    without=["weight", "capacity", "lower"],
     demos={
         "hours": "hours.csv --verify --output -",
         "costs": "costs.npy --verify",
@@ -58,8 +59,8 @@ def assign(
     Parameters
     ----------
     file : FILE
-        DIMACS .asn, OR-Library or a matrix of numbers .txt, .npy, sparse .npz, or a table .csv, .tsv or
-        .parquet; text perhaps .gz.
+        DIMACS .asn, OR-Library or a matrix of numbers .txt, .npy, sparse .npz, or a table .csv, .tsv, .xlsx
+        or .parquet; text perhaps .gz.
     output : FILE
         Write the pairs to this file; - is standard output.
     unmatched_cost : COST
@@ -72,7 +73,7 @@ def assign(
 
     task = FileProblem(file, output, has_names=_has_names(file), maximize=maximize, **options)
     singles = None if unmatched_cost is None else _costs_of_singles(unmatched_cost)
-    problem = task.read(read_costs, file, ends=task.ends)
+    problem = task.read(read_costs, file, **task.of_table)
     task.columns = problem.read
     result = task.solve(linear_assignment, problem.costs, unmatched_cost=singles, naming=_named(problem))
     task.write(_write_pairs, problem, result, task.to_table)
@@ -143,7 +144,8 @@ def _write_pairs(file: str, problem: CostFile, result: AssignmentResult, to_tabl
 
 @click.command(
     cls=Command,
-    like=[FileProblem, "preflow.transport"],
+    like=[TableOptions, FileProblem, "preflow.transport"],
+    without=["weight", "capacity", "lower"],
     demos={"towns": "cost.csv --a stock.csv --b demand.csv --verify --out -"},
 )
 def transport(
@@ -174,7 +176,8 @@ def transport(
     Parameters
     ----------
     file : COST
-        Costs: .npy, sparse .npz, numbers in .txt or .csv, DIMACS .asn or a table (.csv, .tsv, .parquet).
+        Costs: .npy, sparse .npz, numbers in .txt or .csv, DIMACS .asn or a table (.csv, .tsv, .xlsx,
+        .parquet).
     a : A
         Masses of the rows: .npy, numbers in .txt or .csv, or a table of names and masses.
     b : B
@@ -193,8 +196,8 @@ def transport(
     task.check_method("transport")
 
     def read() -> tuple[CostFile, Array, Array]:
-        problem = read_costs(file, ends=task.ends)
-        return problem, _read_masses(a, problem.rows), _read_masses(b, problem.columns)
+        problem, text = read_costs(file, **task.of_table), task.table.text
+        return problem, _read_masses(a, problem.rows, text), _read_masses(b, problem.columns, text)
 
     problem, *masses = task.read(read)
     task.columns = problem.read
@@ -225,7 +228,7 @@ def transport(
     )
 
 
-def _read_masses(file: str, names: Array) -> Array:
+def _read_masses(file: str, names: Array, text: TextFormat) -> Array:
     """Return the masses of rows or columns with these names: an array, or a table by name."""
     import numpy as np
 
@@ -234,7 +237,7 @@ def _read_masses(file: str, names: Array) -> Array:
     from ..io.tables import read_amounts
 
     if _has_names(file):
-        amounts = {str(name): amount for name, amount in read_amounts(file).items()}
+        amounts = {str(name): amount for name, amount in read_amounts(file, text=text).items()}
         by_name = [amounts.pop(str(name), 0) for name in names.tolist()]
         if amounts:
             raise ParseError(file, None, f"{next(iter(amounts))!r} has a mass, and the costs do not have it")

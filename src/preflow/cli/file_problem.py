@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import InvalidInputError
-from .files import STREAM, check_outputs, check_table_name, is_table, two_names
+from .files import STREAM, TableOptions, check_outputs, check_table_name, is_table
 from .session import Steps, exit_by_status, working
 
 T = TypeVar("T")
@@ -21,8 +21,6 @@ class FileProblem:
 
     Parameters
     ----------
-    ends : FIRST,SECOND
-        Of a table: the columns of both ends of its rows, where their names do not say so.
     option : NAME=VALUE
         An option of the method, A:B for a pair; may be repeated.
     verify
@@ -39,7 +37,6 @@ class FileProblem:
         others: Iterable[str | None] = (),
         written: Iterable[str | None] = (),
         has_names: bool | None = None,
-        ends: str | None = None,
         option: tuple[str, ...] = (),
         verify: bool = False,
         json: bool = False,
@@ -50,9 +47,8 @@ class FileProblem:
         if json and output == STREAM:
             raise InvalidInputError("--json and --output - would both write to standard output")
         self.file, self.output, self.verify, self.json = file, output, verify, json
-        self.ends, self.is_table = two_names(ends), is_table(file) if has_names is None else has_names
-        if ends is not None and not self.is_table:
-            raise InvalidInputError(f"{file}: --ends is for tables")
+        self.table = TableOptions.of(file, solving, has_names)
+        self.is_table = is_table(file) if has_names is None else has_names
         self.written = [output, *written]
         check_outputs(self.written, [file, *others])
         self.to_table = check_table_name(output, self.is_table)
@@ -61,6 +57,17 @@ class FileProblem:
         #: the columns of a table that were read, by what they are
         self.columns: Mapping[str, str] | None = None
         self.steps = Steps()
+
+    @property
+    def of_table(self) -> dict[str, Any]:
+        """The arguments with which costs are read from a table."""
+        table = self.table
+        return {
+            "ends": table.names.ends,
+            "cost": table.cost,
+            "encoding": table.encoding,
+            "decimal": table.decimal,
+        }
 
     def check_method(self, problem: str) -> None:
         """Raise InvalidInputError for an unknown method or option, before a large file is read."""

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from ..errors import InvalidInputError, ParseError
 
@@ -22,17 +22,38 @@ if TYPE_CHECKING:
     from ..arrays import Array
     from ..graph.bipartite import BipartiteGraph
     from ..graph.cost_network import CostNetwork
+    from ..graph.edge_tables import ColumnNames
     from ..graph.network import FlowNetwork, MaxFlowProblem
     from ..graph.vertex_names import VertexNames
     from ..io.solution import FlowSolution
+    from ..io.tables import TextFormat
 
 STREAM = "-"
 ARCHIVE = ".npz"
 
 
+class ForTables:
+    """Base class of options that are for tables only; a dataclass derives from it."""
+
+    @classmethod
+    def of(cls, file: str, given: dict[str, Any], has_names: bool | None = None) -> Self:
+        """Take these options out of those of a command.
+
+        InvalidInputError: some are given, and the file is no table, or one of numbers without names.
+        """
+        from ..io.tables import TABLES
+
+        names = [each.name for each in fields(cast(Any, cls))]
+        found = cls(**{name: given.pop(name) for name in names if name in given})
+        if found != cls() and not (is_table(file) if has_names is None else has_names):
+            options = ", ".join(f"--{name}" for name in names)
+            raise InvalidInputError(f"{file}: {options} are for tables ({', '.join(TABLES)})")
+        return found
+
+
 @dataclass(frozen=True, kw_only=True)
-class Terminals:
-    """Terminals of a table of arcs, and how to read it.
+class Terminals(ForTables):
+    """Terminals of a table of arcs.
 
     Parameters
     ----------
@@ -50,24 +71,61 @@ class Terminals:
     sink: tuple[str, ...] = ()
     supply: str | None = None
     undirected: bool = False
-    ends: tuple[str, str] | None = None
 
-    @classmethod
-    def of(cls, file: str, given: dict[str, Any]) -> Terminals:
-        """Take the options of a table out of those of a command.
 
-        InvalidInputError: some are given, and the file is no table.
-        """
-        from ..io.tables import TABLES
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(ForTables):
+    """How to read a table.
 
-        found = {each.name: given.pop(each.name) for each in fields(cls) if each.name in given}
-        terminals = cls(**{**found, "ends": two_names(found["ends"])})
-        if terminals != cls() and not is_table(file):
-            raise InvalidInputError(
-                f"{file}: --source, --sink, --supply, --undirected and --ends are for tables "
-                f"({', '.join(TABLES)})"
-            )
-        return terminals
+    Parameters
+    ----------
+    ends : FIRST,SECOND
+        Of a table: the columns of both ends of its rows, where their names do not say so.
+    capacity : NAME
+        Of a table: the column of capacities; default: capacity.
+    cost : NAME
+        Of a table: the column of costs; default: cost or weight.
+    lower : NAME
+        Of a table: the column of lower bounds; default: lower.
+    weight : NAME
+        Of a table: the column of weights; default: weight or cost.
+    encoding : NAME
+        Of a table: the encoding of its text, such as latin-1; default: UTF-8.
+    decimal : MARK
+        Of a table: what its numbers have for a decimal point, a comma or a point; the other one may mark
+        thousands. Default: a point, and thousands have no mark.
+    """
+
+    ends: str | None = None
+    capacity: str | None = None
+    cost: str | None = None
+    lower: str | None = None
+    weight: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the names of the ends."""
+        if self.ends is not None and (self.ends.count(",") != 1 or not all(map(str.strip, self._two()))):
+            raise InvalidInputError(f"--ends is two names of columns, FIRST,SECOND, got {self.ends!r}")
+
+    def _two(self) -> list[str]:
+        return (self.ends or "").split(",")
+
+    @property
+    def names(self) -> ColumnNames:
+        """The names of columns."""
+        from ..graph.edge_tables import ColumnNames
+
+        ends = None if self.ends is None else (self._two()[0], self._two()[1])
+        return ColumnNames(ends, self.capacity, self.cost, self.lower, self.weight)
+
+    @property
+    def text(self) -> TextFormat:
+        """How text is written."""
+        from ..io.tables import TextFormat
+
+        return TextFormat(self.encoding, self.decimal)
 
 
 def is_table(file: str) -> bool:
@@ -75,16 +133,6 @@ def is_table(file: str) -> bool:
     from ..io.tables import is_table
 
     return is_table(file)
-
-
-def two_names(text: str | None) -> tuple[str, str] | None:
-    """Return the two names of columns in the option --ends."""
-    if text is None:
-        return None
-    names = text.split(",")
-    if len(names) != 2 or not all(name.strip() for name in names):
-        raise InvalidInputError(f"--ends is two names of columns, FIRST,SECOND, got {text!r}")
-    return names[0], names[1]
 
 
 def read_network(file: str) -> FlowNetwork | MaxFlowProblem | CostNetwork:
@@ -103,28 +151,33 @@ class Problem(NamedTuple):
     """The problem in a file, and the columns of a table that were read, by what they are."""
 
     problem: MaxFlowProblem | CostNetwork
-    columns: dict[str, str] | None
+    columns: dict[str, str] | None = None
+    #: of a table with costs: between which vertices the cheapest of all maximum flows is asked for
+    ends: tuple[Any, Any] | None = None
 
 
-def read_problem(file: str, terminals: Terminals) -> Problem:
-    """Read a network with its source and sink, or one with costs; the command line names those of a table."""
+def read_problem(file: str, terminals: Terminals, table: TableOptions, min_cost: bool = False) -> Problem:
+    """Read a network with its source and sink, or one with costs; the command line names those of a table.
+
+    `min_cost` asks for the costs of a table, too, where there are a source and a sink.
+    """
     from ..graph.cost_network import CostNetwork
     from ..graph.network import MaxFlowProblem
 
     if is_table(file):
-        return _read_table_problem(file, terminals)
+        return _read_table_problem(file, terminals, table, min_cost)
     problem = read_network(file)
     if isinstance(problem, CostNetwork):
         if problem.supply is None:
             message = "a network without supplies; preflow.reductions.shortest_path finds shortest paths"
             raise ParseError(file, None, message)
-        return Problem(problem, None)
+        return Problem(problem)
     if not isinstance(problem, MaxFlowProblem):
         raise ParseError(file, None, "a network without source and sink; save a MaxFlowProblem with them")
-    return Problem(problem if problem.name else replace(problem, name=Path(file).stem), None)
+    return Problem(problem if problem.name else replace(problem, name=Path(file).stem))
 
 
-def _read_table_problem(file: str, terminals: Terminals) -> Problem:
+def _read_table_problem(file: str, terminals: Terminals, table: TableOptions, min_cost: bool) -> Problem:
     """Read a table of arcs with the source and the sink, or the supplies, that the command line names."""
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
@@ -132,63 +185,73 @@ def _read_table_problem(file: str, terminals: Terminals) -> Problem:
 
     is_flow = bool(terminals.source or terminals.sink)
     network, columns = read_network_table(
-        file, undirected=terminals.undirected, ends=terminals.ends, costs=not is_flow
+        file,
+        undirected=terminals.undirected,
+        names=table.names,
+        costs=min_cost or not is_flow,
+        text=table.text,
     )
+    if is_flow and not (terminals.source and terminals.sink):
+        raise InvalidInputError(f"{file}: a flow needs a source and a sink, --source A --sink B")
+    ends = tuple([label_of(network, name) for name in names] for names in (terminals.source, terminals.sink))
     if isinstance(network, CostNetwork):
-        if is_flow:
+        if is_flow and not min_cost:
             raise InvalidInputError(
                 f"{file} has a column of costs, 'cost' or 'weight', and no 'capacity', which a maximum flow "
                 "needs; for a cheapest flow give --supply FILE in place of the terminals"
             )
-        if terminals.supply is None:
+        if terminals.supply is None and not is_flow:
             raise InvalidInputError(
-                f"{file} has costs: give the supplies of the vertices as a table, --supply FILE"
+                f"{file} has costs: give the supplies of the vertices as a table, --supply FILE; or the "
+                "ends of a flow, --source A --sink B, and --min-cost for the cheapest of all maximum flows"
             )
-        supply = read_amounts(terminals.supply, supplies=True)
-        by_label = {label_of(network, label): amount for label, amount in supply.items()}
-        return Problem(replace(network, supply=network.supplies_of(by_label)), columns)
+        if terminals.supply is not None:
+            supply = read_amounts(terminals.supply, supplies=True, text=table.text)
+            by_label = {label_of(network, label): amount for label, amount in supply.items()}
+            network = replace(network, supply=network.supplies_of(by_label))
+        return Problem(network, columns, (ends[0], ends[1]) if is_flow else None)
     assert isinstance(network, FlowNetwork)
-    if terminals.supply is not None:
-        raise InvalidInputError(f"{file} has no column 'cost', so --supply is of no use")
-    if not terminals.source or not terminals.sink:
+    if min_cost or terminals.supply is not None:
+        raise InvalidInputError(
+            f"--supply and --min-cost are for costs: {file} has no column 'cost', or a maximum flow is wanted"
+        )
+    if not is_flow:
         raise InvalidInputError(f"{file} is a table of arcs: name the terminals, --source A --sink B")
-    source, sink = (
-        tuple(label_of(network, name) for name in names) for names in (terminals.source, terminals.sink)
-    )
-    ends: Any = [side[0] if len(side) == 1 else side for side in (source, sink)]
-    return Problem(MaxFlowProblem(network, *ends, name=name_of(file)), columns)
+    source, sink = (side[0] if len(side) == 1 else tuple(side) for side in ends)
+    named: Any = source, sink
+    return Problem(MaxFlowProblem(network, *named, name=name_of(file)), columns)
 
 
-def read_flow_table(
-    file: str, network: FlowNetwork | CostNetwork, ends: tuple[str, str] | None = None
-) -> FlowSolution:
+def read_flow_table(file: str, network: FlowNetwork | CostNetwork, table: TableOptions) -> FlowSolution:
     """Read a table of arcs with their flow, whose vertices are those of a network; it states no value.
 
-    `ends` are the columns of the ends in the table of the network, which may be those here.
+    `table` says how to read the table of the network; its columns of the ends may be those here.
     """
     import numpy as np
 
+    from ..graph.edge_tables import FLOW, has_columns, read_numbers
     from ..graph.placement import exact_array
     from ..io.files import parsing
     from ..io.solution import FlowSolution
-    from ..io.tables import FLOW, read_columns
+    from ..io.tables import read_columns
 
-    table = read_columns(file)
-    column = table.find(FLOW)
+    reader = read_columns(file, table.text)
+    column = reader.find(FLOW)
     if column is None:
-        raise ParseError(file, 1, f"expected a column 'flow', got: {', '.join(table.names)}")
+        raise ParseError(file, 1, f"expected a column 'flow', got: {reader.listed()}")
     labels = range(1, network.num_vertices + 1) if network.labels is None else network.labels
     numbers = {str(label): number for number, label in enumerate(labels)}
 
-    def vertices(end: int) -> NDArray[np.uint32]:
-        names = table.labels(end)
+    def vertices(end: Hashable) -> NDArray[np.uint32]:
+        names = reader.labels(end)
         for row, name in enumerate(names):
             if str(name) not in numbers:
-                raise table.error(row, f"the network has no vertex {name!r}")
+                raise reader.error(row, f"the network has no vertex {name!r}")
         return np.array([numbers[str(name)] for name in names], dtype=np.uint32)
 
-    tail, head = table.ends(ends if ends is not None and table.has_names(ends) else None)
-    numbers_of_flow = table.numbers(column)
+    given = table.names.ends
+    tail, head = reader.ends(given if given is not None and has_columns(reader, given) else None, [column])
+    numbers_of_flow = read_numbers(reader, column)
     with parsing(file, "table of flows"):
         flow = exact_array(numbers_of_flow, "flow")
         if flow.size and (flow.dtype.kind not in "if" or not np.isfinite(flow).all()):
@@ -198,13 +261,15 @@ def read_flow_table(
 
 def label_of(network: VertexNames, name: Hashable) -> Hashable:
     """Return the label that is written like a name; a file may have numbers where the command has text."""
+    from ..graph.vertex_names import unknown_vertex
+
     known = network.labels or ()
     if name in known:
         return name
     for label in known:
         if str(label) == str(name):
             return label
-    raise InvalidInputError(f"vertex {name!r} is not in the file")
+    raise unknown_vertex(network.labels, name, "file")
 
 
 def write_table(file: str, columns: Mapping[str, Iterable[Any]]) -> None:

@@ -10,7 +10,7 @@ import click
 
 from ..errors import InvalidInputError, MissingDependencyError
 from .file_problem import FileProblem
-from .files import write_lines, write_pair_table
+from .files import TableOptions, write_lines, write_pair_table
 from .session import Command, working
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=Command,
-    like=[FileProblem, "preflow.bipartite_matching", "preflow.matching"],
-    without=["weight", "maximize"],
+    like=[TableOptions, FileProblem, "preflow.bipartite_matching", "preflow.matching"],
+    without=["maximize", "capacity", "cost", "lower"],
     demos={
         "skills": "skills.csv --verify --output -",
         "matrix": "matrix.mtx --verify",
@@ -78,7 +78,7 @@ def match(
     ----------
     file : FILE
         Matrix Market (.mtx), numbered from 1, or lines FROM TO (.txt), numbered from 0; plain or .gz; or a
-        table with names (.csv, .tsv, .parquet).
+        table with names (.csv, .tsv, .xlsx, .parquet).
     nonzeros_only
         Ignore entries that are explicit zeros.
     output : FILE
@@ -121,7 +121,9 @@ def match(
         raise InvalidInputError("--permutation writes numbers, and the rows of a table have names")
     first = 0
     if task.is_table:
-        graph, task.columns = task.read(read_bipartite_table, file, ends=task.ends)
+        graph, task.columns = task.read(
+            read_bipartite_table, file, names=task.table.names, text=task.table.text
+        )
     else:
         graph, first = task.read(read_bipartite_graph, file, explicit_zeros=not nonzeros_only)
     result: MatchingResult = task.solve(bipartite_matching, graph)
@@ -187,8 +189,10 @@ def _match_general(task: FileProblem, *, weighted: bool) -> None:
 
     first = 0
     if task.is_table:
-        read = task.read(read_undirected_table, task.file, weights=weighted, ends=task.ends)
-        graph, task.columns = read
+        names, text = task.table.names, task.table.text
+        graph, task.columns = task.read(
+            read_undirected_table, task.file, weights=weighted, names=names, text=text
+        )
     else:
         graph, first = task.read(read_undirected_graph, task.file, weights=weighted)
     result: GeneralMatchingResult = task.solve(matching, graph)

@@ -12,6 +12,7 @@ from click.exceptions import Exit
 from ..errors import InfeasibleFlowError, InvalidInputError, UnboundedCostError, VerificationError
 from .file_problem import FileProblem
 from .files import (
+    TableOptions,
     Terminals,
     is_table,
     name_of,
@@ -37,14 +38,15 @@ def problem_file(file: str) -> None:
     Parameters
     ----------
     file : FILE
-        DIMACS .max, .min or .asn, perhaps .gz, .npz, or a table .csv, .tsv or .parquet; - reads DIMACS from
-        stdin.
+        DIMACS .max, .min or .asn, perhaps .gz, .npz, or a table .csv, .tsv, .xlsx or .parquet; - reads DIMACS
+        from stdin.
     """
 
 
 @click.command(
     cls=Command,
-    like=[problem_file, Terminals, FileProblem, "preflow.max_flow"],
+    like=[problem_file, Terminals, TableOptions, FileProblem, "preflow.max_flow"],
+    without=["weight"],
     demos={
         "roads": "roads.csv --source depot --sink shop --verify --output -",
         "prices": "prices.csv --supply supplies.csv --verify --output -",
@@ -54,8 +56,8 @@ def solve(
     file: str,
     *,
     min_cut: bool = False,
+    min_cost: bool = False,
     output: str | None = None,
-    ends: str | None,
     flow_limit: float | None,
     **options: Any,
 ) -> None:
@@ -64,13 +66,14 @@ def solve(
     The file says which problem it is: .max is maximum flow, .min
     minimum-cost flow, and an .asn is solved as one, too.
 
-    A table (.csv, .tsv, .parquet; text also .gz) has a row for each arc
-    and columns named source, target and capacity; with a column cost it is
-    a minimum-cost flow. Where other columns have the ends of arcs,
-    --ends A,B names them. The vertices have the names that the table gives
-    them. The answer is a table with the same names: the arcs with their
-    flow, or with --min-cut the vertices with their side. The flow or cut of
-    any file goes to a table if the name of the output says so.
+    A table (.csv, .tsv, .xlsx, .parquet; text also .gz) has a row for each
+    arc and columns named source, target and capacity; with a column cost
+    and --supply it is a minimum-cost flow, with --min-cost the cheapest of
+    all maximum flows. --ends A,B and --capacity NAME name other columns.
+    The vertices have the names that the table gives them. The answer is a
+    table with the same names: the arcs with their flow, or with --min-cut
+    the vertices with their side. The flow or cut of any file goes to a
+    table if the name of the output says so.
 
     The flow is written as a DIMACS solution: a line "s VALUE", or
     "s COST", then "f TAIL HEAD FLOW" for each arc that carries flow. With
@@ -94,11 +97,14 @@ def solve(
       preflow generate rmf-wide 64x16 -o - | preflow solve -
       preflow solve roads.csv --source depot --sink shop -o flow.csv
       preflow solve prices.csv --supply supplies.csv -o flow.parquet
+      preflow solve prices.csv --source mill --sink port --min-cost
 
     Parameters
     ----------
     min_cut
         Find a minimum cut only, without a flow; faster.
+    min_cost
+        Of a table with costs, a source and a sink: find the cheapest of all maximum flows.
     output : FILE
         Write the flow to this file; - is standard output.
     """
@@ -109,16 +115,18 @@ def solve(
     from ..maxflow.problem import PROBLEM as MAXFLOW
     from ..mincost.api import min_cost_flow
     from ..mincost.problem import PROBLEM as MINCOST
+    from ..reductions.most_for_least import max_flow_min_cost
 
-    options["ends"] = ends
     terminals = Terminals.of(file, options)
-    task = FileProblem(file, output, others=[terminals.supply], ends=ends, **options)
+    task = FileProblem(file, output, others=[terminals.supply], **options)
+    if min_cost and (min_cut or not (terminals.source and terminals.sink)):
+        raise InvalidInputError("--min-cost goes with --source and --sink, and not with --min-cut")
     named = [problem for problem in (MAXFLOW, MINCOST) if file.endswith(problem.files)]
     if min_cut and named == [MINCOST]:
         _no_cut(file)
     if len(named) == 1:  # the name tells the problem
         task.check_method(named[0].name)
-    problem, task.columns = task.read(read_problem, file, terminals)
+    problem, task.columns, ends = task.read(read_problem, file, terminals, task.table, min_cost)
     has_costs = isinstance(problem, CostNetwork)
     if min_cut and has_costs:
         _no_cut(file)
@@ -127,7 +135,10 @@ def solve(
             raise InvalidInputError("--flow-limit is for maximum flows")
         task.solving["flow_limit"] = flow_limit
     find: Any = min_cost_flow if has_costs else minimum_cut if min_cut else max_flow
-    result = task.solve(find, problem, naming=nullcontext() if task.is_table else _numbered_from_one())
+    if ends is not None:
+        find = max_flow_min_cost
+    naming = nullcontext() if task.is_table else _numbered_from_one()
+    result = task.solve(find, problem, *ends or (), naming=naming)
     name = problem.name if isinstance(problem, MaxFlowProblem) else name_of(file)
     task.write(write_answer, name, result, task.to_table)
     (_report_cheapest if has_costs else _report_largest)(task, name, result)
@@ -208,8 +219,10 @@ def _numbered_from_one() -> Iterator[None]:
         raise UnboundedCostError(tuple(arc + 1 for arc in error.arcs), error.cost, shifted) from None
 
 
-@click.command(cls=Command, like=[problem_file, FileProblem], without=["option", "verify"])
-def info(file: str, *, ends: str | None, json: bool) -> None:
+@click.command(
+    cls=Command, like=[problem_file, TableOptions, FileProblem], without=["option", "verify", "weight"]
+)
+def info(file: str, *, json: bool, **options: Any) -> None:
     """Describe a file: sizes, degrees, capacities, costs, bounds.
 
     No flow exceeds what the arcs out of the source can carry, nor what
@@ -228,11 +241,11 @@ def info(file: str, *, ends: str | None, json: bool) -> None:
     from ..io.tables import read_network_table
     from .reports import as_json, info_facts, info_lines
 
-    columns = Terminals.of(file, {"ends": ends}).ends
+    table = TableOptions.of(file, options)
     names: dict[str, str] | None = None
     with working(f"reading {file}"):
         if is_table(file):
-            problem, names = read_network_table(file, ends=columns)
+            problem, names = read_network_table(file, names=table.names, text=table.text)
         else:
             problem = read_network(file)
     with working("counting"):
@@ -246,7 +259,11 @@ def info(file: str, *, ends: str | None, json: bool) -> None:
     click.echo(as_json(facts) if json else "\n".join(lines))
 
 
-@click.command(cls=Command, like=[problem_file, Terminals, FileProblem], without=["option", "verify", "json"])
+@click.command(
+    cls=Command,
+    like=[problem_file, Terminals, TableOptions, FileProblem],
+    without=["option", "verify", "json", "weight"],
+)
 def verify(
     file: str,
     solution: str,
@@ -263,7 +280,7 @@ def verify(
     be integers. Exit code 1, with the first violation, if the proof
     fails.
 
-    Both files may be tables (.csv, .tsv, .parquet). That of the solution
+    Both files may be tables (.csv, .tsv, .xlsx, .parquet). That of the solution
     has the columns source, target and flow, and states no value.
 
     For example:
@@ -283,14 +300,12 @@ def verify(
     from ..io.solution import read_solution
     from .reports import aligned, columns_text
 
-    terminals = Terminals.of(file, options)
+    terminals, table = Terminals.of(file, options), TableOptions.of(file, options)
     with working("reading"):
-        problem, columns = read_problem(file, terminals)
+        problem, columns, _ = read_problem(file, terminals, table)
         network = problem if isinstance(problem, CostNetwork) else problem.network
         from_table = is_table(solution)
-        claimed = (
-            read_flow_table(solution, network, terminals.ends) if from_table else read_solution(solution)
-        )
+        claimed = read_flow_table(solution, network, table) if from_table else read_solution(solution)
     with working("verifying"):
         try:
             if isinstance(problem, CostNetwork):

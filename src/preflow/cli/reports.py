@@ -227,7 +227,7 @@ def _cost_facts(network: CostNetwork) -> Facts:
     """Return costs, lower bounds and supplies of a network."""
     import numpy as np
 
-    supply = np.zeros(1) if network.supply is None else network.supply
+    supply = np.zeros(1, dtype=np.int64) if network.supply is None else network.supply
     return {
         "cost_type": str(network.cost.dtype),
         "least_cost": network.cost.min().item() if network.num_arcs else None,
@@ -237,7 +237,7 @@ def _cost_facts(network: CostNetwork) -> Facts:
         "sources": int(np.count_nonzero(supply > 0)),
         "sinks": int(np.count_nonzero(supply < 0)),
         "supply": total(supply[supply > 0]),
-        "demand": -total(supply[supply < 0]),
+        "demand": total(-supply[supply < 0]),
     }
 
 

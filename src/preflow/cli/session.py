@@ -178,9 +178,12 @@ def as_told_by(command: click.Command, error: PreflowError) -> str:
     options = command.get_params(click.Context(command)) if error.advice else []
     for argument, value, effect in error.advice:
         option = next((each for each in options if each.name == argument), None)
-        if not isinstance(option, click.Option) or (option.is_flag and value is not True):
+        if not isinstance(option, click.Option) or (isinstance(value, bool) and not option.is_flag):
             continue
-        spelled = max(option.opts, key=len) + ("" if option.is_flag else f" {value}")
+        if option.is_flag and value is not True:
+            continue
+        written = ",".join(value) if isinstance(value, tuple) else str(value)
+        spelled = max(option.opts, key=len) + ("" if option.is_flag else f" {shlex.quote(written)}")
         said.append(f"{spelled} {effect}")
     return "; ".join(said)
 

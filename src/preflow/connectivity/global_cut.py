@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import GraphInput, Int64, WeightInput
+from ..arrays import EndsNames, GraphInput, Int64, WeightInput
 from ..certify.contraction import (
     Contraction,
     Rows,
@@ -57,7 +57,7 @@ from ..certify.fields import check_array, checked_number
 from ..drawing.axes import number, say
 from ..drawing.networks import draw_graph, side_colours
 from ..errors import CapacityOverflowError, VerificationError
-from ..graph.edge_tables import labelled_pairs, labelled_sides
+from ..graph.edge_tables import ColumnNames, labelled_pairs, labelled_sides
 from ..graph.network import exact_sum
 from ..graph.scaling import Rule, accepted_gap, solve_within_gap
 from ..graph.undirected import UndirectedGraph
@@ -256,12 +256,12 @@ def _rows(graph: UndirectedGraph, weight: NDArray[np.int64]) -> Rows:
     return rows_of(graph.num_vertices, graph.tail.astype(np.int64), graph.head.astype(np.int64), weight)
 
 
-def global_min_cut(graph: GraphInput, *, weight: WeightInput = None) -> GlobalMinCut:
+def global_min_cut(graph: GraphInput, *, weight: WeightInput = None, ends: EndsNames = None) -> GlobalMinCut:
     """Find the smallest cut of an undirected graph: the cheapest edges whose removal disconnects it.
 
     Parameters
     ----------
-    graph, weight
+    graph, weight, ends
         As in :func:`preflow.gomory_hu_tree`, but "weight" comes before "capacity", as in NetworkX.
 
     Returns
@@ -287,7 +287,7 @@ def global_min_cut(graph: GraphInput, *, weight: WeightInput = None) -> GlobalMi
     (2, [3])
     >>> cut.verify()
     """
-    read = read_weighted_graph(graph, weight, ("weight", "capacity"), "global_min_cut")
+    read = read_weighted_graph(graph, weight, ("weight", "capacity"), "global_min_cut", ColumnNames(ends))
     assert read.weight is not None
     least = float(degrees(read.num_vertices, read.tail, read.head, read.weight).min())
     control = Control()

@@ -33,12 +33,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, GraphInput, WeightInput
+from ..arrays import Array, EndsNames, GraphInput, WeightInput
 from ..certify.fields import check_array, checked_number
 from ..drawing.axes import number, say
 from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
-from ..graph.edge_tables import Tabular, labelled_sides, labels_of
+from ..graph.edge_tables import ColumnNames, Tabular, labelled_sides, labels_of
 from ..graph.network import INT64_MAX, FlowNetwork
 from ..graph.scaling import MARGIN
 from ..graph.undirected import UndirectedGraph
@@ -395,7 +395,7 @@ def _rooted(num_vertices: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int
     return parent, np.where(parent[edges[0]] == edges[1], edges[0], edges[1])
 
 
-def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHuTree:
+def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None, ends: EndsNames = None) -> GomoryHuTree:
     """Find the minimum cuts between all pairs of vertices of an undirected graph, as a tree.
 
     Parameters
@@ -409,6 +409,8 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
         of a NetworkX graph or a table are "capacity", as in NetworkX, or if there is none, "weight". Edges
         without "weight" have weight 1; with another name, all edges need the attribute. False: 1 for each
         edge.
+    ends : (str, str), optional
+        Of a table: the columns of the two ends of edges, where their names do not say so.
 
     Returns
     -------
@@ -438,12 +440,12 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
     (2, ({0, 1, 2}, {3, 4}))
     >>> tree.verify()
     """
-    read = read_weighted_graph(graph, weight, ("capacity", "weight"), "gomory_hu_tree")
+    read = read_weighted_graph(graph, weight, ("capacity", "weight"), "gomory_hu_tree", ColumnNames(ends))
     assert read.weight is not None
     n, control = read.num_vertices, Control()
     proper = read.tail != read.head
-    ends = read.tail.astype(np.int64)[proper], read.head.astype(np.int64)[proper]
-    edges = _Edges(n, *ends, read.weight[proper])
+    tail, head = read.tail.astype(np.int64)[proper], read.head.astype(np.int64)[proper]
+    edges = _Edges(n, tail, head, read.weight[proper])
     # Any cut between two vertices has one that is no heavier around one of them.
     limit = float(np.sort(edges.degrees())[-2])
 

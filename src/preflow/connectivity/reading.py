@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, GraphInput, WeightInput
 from ..errors import InvalidInputError
+from ..graph.edge_tables import ColumnNames
 from ..graph.network import EXACT_FLOAT, FlowNetwork, exact_sum
 from ..graph.scaling import MARGIN, is_close, limit_above, scaled
 from ..graph.undirected import UndirectedGraph, as_undirected_graph
@@ -99,16 +100,17 @@ def is_optimal(gap: float, weight: int | float, num_edges: int) -> bool:
 
 
 def read_weighted_graph(
-    graph: GraphInput, weight: WeightInput, usual: Sequence[str], called: str
+    graph: GraphInput, weight: WeightInput, usual: Sequence[str], called: str, names: ColumnNames
 ) -> UndirectedGraph:
     """Return an undirected graph with weights that are not negative; without weights each edge counts 1.
 
     `usual` has the names of attributes of which the first one found is the weight if `weight` is None;
-    `called` is the function that was called, for messages.
+    `called` is the function that was called, for messages, and `names` has the columns of the ends of a
+    table.
     """
     if isinstance(graph, FlowNetwork):
         graph = _undirected(graph)
-    read = as_undirected_graph(graph, weight, usual, everywhere=True, called=called).plain()
+    read = as_undirected_graph(graph, weight, usual, everywhere=True, called=called, names=names).plain()
     if read.weight is None:
         read = read.with_weights(np.ones(read.num_edges, dtype=np.int64))
     assert read.weight is not None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, GraphInput, WeightInput
+from ..arrays import Array, EndsNames, GraphInput, WeightInput
 from ..certify.blossoms import barrier_bound, check_mates, matched_edges, odd_components
 from ..certify.exact import exact_total, float_near, rounded_up
 from ..errors import (
@@ -21,6 +21,7 @@ from ..errors import (
     SolverError,
     VerificationError,
 )
+from ..graph.edge_tables import ColumnNames
 from ..graph.placement import gpu_of_method, host_array
 from ..graph.scaling import is_close, size_of
 from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
@@ -51,6 +52,7 @@ def matching(
     graph: GraphInput,
     *,
     weight: WeightInput = None,
+    ends: EndsNames = None,
     maximize: bool = True,
     perfect: bool = False,
     maximum_cardinality: bool = False,
@@ -80,6 +82,8 @@ def matching(
         table, or one weight for each edge. Default: the weights of the graph, if it has any; those of a
         NetworkX graph or a table are "weight". False: leave them out. Without weights, the matching has as
         many pairs as possible.
+    ends : (str, str), optional
+        Of a table: the columns of the two ends of edges, where their names do not say so.
     maximize : bool
         False: minimum weight. Unless the matching must be perfect or of maximum cardinality, only edges of
         negative weight are then of use.
@@ -140,7 +144,7 @@ def matching(
             raise InvalidInputError(f"{name} must be True or False, got {value!r}")
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
-        read = as_undirected_graph(graph, weight, called="matching")
+        read = as_undirected_graph(graph, weight, called="matching", names=ColumnNames(ends))
     wanted = Wanted(bool(maximize), bool(perfect), bool(maximum_cardinality))
     if initial is not None:
         warm_start = renamed("initial", initial, "warm_start", warm_start)

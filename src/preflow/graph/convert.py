@@ -8,6 +8,7 @@ and NetworkX graphs.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -15,7 +16,20 @@ import numpy as np
 
 from ..arrays import AnyArray, Array, NetworkInput, TableInput, Vertices
 from ..errors import InvalidInputError
-from .edge_tables import has_columns, is_frame, matrix_labels, read_by_form
+from .edge_tables import (
+    CAPACITY,
+    USUAL_NAMES,
+    ColumnNames,
+    edges_of_lists,
+    find_columns,
+    has_columns,
+    in_known_form,
+    is_frame,
+    matrix_labels,
+    read_by_form,
+    refuse_lower_bounds,
+    says_ends,
+)
 from .network import FlowNetwork, MaxFlowProblem
 from .placement import host_array, is_tensor, restorer_of
 
@@ -28,22 +42,25 @@ if TYPE_CHECKING:
 USUAL = (FlowNetwork, MaxFlowProblem, tuple, list)
 
 
-def as_flow_problem(network: NetworkInput, source: Vertices, sink: Vertices) -> tuple[FlowNetwork, Any, Any]:
+def as_flow_problem(
+    network: NetworkInput, source: Vertices, sink: Vertices, names: ColumnNames | None = None
+) -> tuple[FlowNetwork, Any, Any]:
     """Return the network with its source and sink; where they are None, those of a MaxFlowProblem.
 
     The network may be anything that `as_flow_network` takes, or a GridNetwork, of which all arcs are created.
     """
     if is_grid(network):
+        (names or USUAL_NAMES).check_unused(network)
         if source is not None or sink is not None:
             raise InvalidInputError("a grid has its source and its sink in its capacities: give none")
         network = network.to_flow_problem()
     if isinstance(network, MaxFlowProblem):
         return (
-            as_flow_network(network.network),
+            as_flow_network(network.network, names),
             network.source if source is None else source,
             network.sink if sink is None else sink,
         )
-    return as_flow_network(network), source, sink
+    return as_flow_network(network, names), source, sink
 
 
 def is_grid(network: object) -> TypeGuard[GridNetwork]:
@@ -55,14 +72,17 @@ def is_grid(network: object) -> TypeGuard[GridNetwork]:
     return isinstance(network, GridNetwork)
 
 
-def as_flow_network(network: NetworkInput) -> FlowNetwork:
+def as_flow_network(network: NetworkInput, names: ColumnNames | None = None) -> FlowNetwork:
     """Return anything that :func:`preflow.max_flow` takes as a FlowNetwork.
 
     Edges are a list of tuples (tail, head, capacity), a dictionary is ``{tail: {head: capacity}}``, and a
     table has the columns "source", "target" and "capacity". A matrix is square, sparse or dense; its entry
     (u, v) is the capacity of an arc from u to v. Zeros of a dense matrix are not arcs. Of a DataFrame without
-    these columns, rows and columns have the same labels, those of the vertices.
+    these columns, rows and columns have the same labels, those of the vertices. `names` are those that the
+    caller gives to columns or attributes; None if it cannot name any.
     """
+    if isinstance(network, FlowNetwork | tuple):
+        (names or USUAL_NAMES).check_unused(network)
     if isinstance(network, FlowNetwork):
         return network
     if isinstance(network, tuple):
@@ -70,18 +90,23 @@ def as_flow_network(network: NetworkInput) -> FlowNetwork:
             raise InvalidInputError(
                 f"a network tuple must be (tail, head, capacity), got {len(network)} entries"
             )
-        return FlowNetwork.from_arrays(*network)
-    if not _is_labelled_square(network, ("source", "target", "capacity")):
-        made: FlowNetwork | None = read_by_form(FlowNetwork, network)
+        edges = edges_of_lists(network, ["capacity"])
+        return FlowNetwork.from_arrays(*network) if edges is None else FlowNetwork._from_columns(edges, False)
+    network = in_known_form(network, "capacity")
+    if not _is_labelled_square(network, names):
+        made: FlowNetwork | None = read_by_form(
+            FlowNetwork, network, names, lambda: flow_columns(network, names), capacity="capacity"
+        )
         if made is not None:
             return made
+    (names or USUAL_NAMES).check_unused(network)
     if _is_dense(network):
         matrix = _dense_matrix(network, "network", ("tail", "head", "capacity"))
         if matrix.shape[0] != matrix.shape[1]:
             raise InvalidInputError(f"a capacity matrix is square; this one has shape {matrix.shape}")
         tail, head = np.nonzero(matrix)
         read = FlowNetwork.from_arrays(tail, head, matrix[tail, head], num_vertices=len(matrix))
-        labels = tuple(network.columns.tolist()) if is_frame(network) else None
+        labels = matrix_labels(network)[1] if is_frame(network) else None
         return replace(read, labels=labels, restore=restorer_of(network))
     raise InvalidInputError(
         "a network is a FlowNetwork, what read_dimacs returns, a tuple (tail, head, capacity) of arrays, a "
@@ -90,16 +115,21 @@ def as_flow_network(network: NetworkInput) -> FlowNetwork:
     )
 
 
-def _is_labelled_square(table: TableInput, columns: tuple[str, ...]) -> bool:
-    """Return whether a table is a matrix: a DataFrame whose rows and columns have the same labels.
-
-    One that has all of `columns` is a table of edges.
-    """
-    is_matrix = is_frame(table) and table.index.equals(table.columns)
-    return is_matrix and not has_columns(table, columns)
+def _is_labelled_square(table: TableInput, names: ColumnNames | None) -> bool:
+    """Return whether a table is a matrix: a DataFrame whose rows and columns have the same labels."""
+    if not is_frame(table) or not table.index.equals(table.columns):
+        return False
+    return not (says_ends(table, names) and has_columns(table, ["capacity"]))
 
 
-def as_bipartite_graph(graph: Any) -> BipartiteGraph:
+def flow_columns(table: TableInput, names: ColumnNames | None) -> dict[str, Hashable]:
+    """Return the columns of a table that a maximum flow reads; refuse lower bounds."""
+    found = find_columns(table, {"capacity": CAPACITY}, names, needed=["capacity"])
+    refuse_lower_bounds(table)
+    return found
+
+
+def as_bipartite_graph(graph: Any, names: ColumnNames | None = None) -> BipartiteGraph:
     """Return anything that :func:`preflow.bipartite_matching` takes as a BipartiteGraph.
 
     Edges are a list of tuples (row, column), a dictionary ``{row: [column, ...]}``, or a table with the
@@ -108,6 +138,8 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
     """
     from .bipartite import BipartiteGraph  # here, since networks do without
 
+    if isinstance(graph, BipartiteGraph | tuple):
+        (names or USUAL_NAMES).check_unused(graph)
     if isinstance(graph, BipartiteGraph):
         return graph
     if isinstance(graph, tuple):
@@ -116,11 +148,16 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
                 f"a tuple of edges must be (row, column), got {len(graph)} entries; linear_assignment takes "
                 "costs"
             )
-        return BipartiteGraph.from_arrays(*graph)
-    if not is_frame(graph) or has_columns(graph, ("row", "column")):
-        made: BipartiteGraph | None = read_by_form(BipartiteGraph, graph)
+        edges = edges_of_lists(graph, [])
+        return BipartiteGraph.from_arrays(*graph) if edges is None else BipartiteGraph._from_columns(edges)
+    graph = in_known_form(graph, "weight")
+    if not is_frame(graph) or says_ends(graph, names):
+        made: BipartiteGraph | None = read_by_form(
+            BipartiteGraph, graph, names, lambda: find_columns(graph, {}, names, ends=("row", "column"))
+        )
         if made is not None:
             return made
+    (names or USUAL_NAMES).check_unused(graph)
     if _is_dense(graph):
         matrix = _dense_matrix(graph, "graph", ("row", "column"))
         if matrix.dtype.kind not in "biuf":

@@ -8,21 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, Array, Restorer, SideLabels
+from ..arrays import AnyArray, Array, EndsNames, Restorer, SideLabels
 from ..errors import InvalidInputError
 from .bipartite import labelled_edges
 from .bipartite_input import checked_ends
 from .cost_network import CostNetwork, rows_of_assignment
 from .edge_tables import (
+    NOT_ALLOWED,
     Attribute,
+    ColumnNames,
     EdgeColumns,
     check_attribute,
+    edges_of_lists,
+    find_columns,
     has_columns,
+    in_known_form,
     is_edge_list,
+    is_table,
     number_apart,
     read_dict,
     read_table,
     read_tuples,
+    says_ends,
 )
 from .networkx_edges import is_networkx
 from .placement import exact_array, restorer_of
@@ -43,50 +50,52 @@ class CostEdges:
     restore: Restorer = None
 
 
-#: The columns of a table of costs.
-COLUMNS = ("row", "column", "cost")
-
-
 def with_edges_read(
     cost: AnyArray,
     *,
     shape: tuple[int, int] | None = None,
-    weight: str = "weight",
+    weight: str | None = None,
     rows: Iterable[Hashable] | None = None,
+    ends: EndsNames = None,
+    advise: bool = True,
 ) -> AnyArray:
     """Return costs that are edges as CostEdges, checked; other costs unchanged.
 
     Edges are an assignment as read_dimacs returns it, a tuple of arrays (row, column, cost), a list of tuples
     with labels, a dictionary ``{row: {column: cost}}``, a table with the columns "row", "column" and "cost",
     or a NetworkX graph. `shape` is that of a matrix of such a tuple, by default just large enough; `rows` are
-    the vertices of a NetworkX graph that are rows. InvalidInputError if the edges are malformed, or there is
-    a `shape` or `rows` for other costs.
+    the vertices of a NetworkX graph that are rows. `weight` is the attribute or the column with the cost,
+    `ends` are the columns of rows and of columns; `advise` says whether the caller can name these.
+    InvalidInputError if the edges are malformed, or there is a `shape` or `rows` for other costs.
     """
     if isinstance(cost, CostNetwork):
         return _from_network(cost)
+    cost = in_known_form(cost, "cost")
     is_graph, is_tuple = is_networkx(cost), isinstance(cost, tuple)
     if shape is not None and not is_tuple:
         raise InvalidInputError("shape is for costs (row, column, cost); other costs have a shape")
     if rows is not None and not is_graph:
         raise InvalidInputError("rows are for a NetworkX graph; other costs have rows")
+    names, weight = ColumnNames(ends, weight=weight), weight or "weight"
+    if ends is not None and not is_table(cost):
+        ColumnNames(ends).check_unused(cost)
     if is_graph:
         return _from_networkx(cost, weight, rows)
     if is_tuple:
-        return _from_arrays(cost, shape)
+        edges = edges_of_lists(cost, ["cost"]) if len(cost) == 3 else None
+        return _from_arrays(cost, shape) if edges is None else _from_columns(edges, weight)
     numbers = [Attribute("cost", weight, needed=False)]
     if is_edge_list(cost) and all(len(edge) == 3 for edge in cost):
         _refuse_matrix(cost)
         return _from_columns(read_tuples(cost, ("row", "column"), numbers), weight)
     if isinstance(cost, Mapping) and not hasattr(cost, "tocsr"):  # SciPy's DOK matrices are dictionaries
         return _from_columns(read_dict(cost, numbers), weight)
-    if has_columns(cost, COLUMNS):
-        row, column, value = COLUMNS
-        return _from_columns(read_table(cost, (row, column), {"cost": value}), weight)
-    if has_columns(cost, COLUMNS[2:]):
-        raise InvalidInputError(
-            "the table has a column 'cost', but not both 'row' and 'column': give the columns of the ends of "
-            "pairs these names; a matrix of costs has no column 'cost'"
+    if is_pairs_table(cost, names):
+        found = find_columns(
+            cost, {"weight": ["cost"]}, names, needed=["weight"], ends=("row", "column"), advise=advise
         )
+        pairs = read_table(cost, (found["row"], found["column"]), {"cost": found["weight"]}, NOT_ALLOWED)
+        return _from_columns(pairs, weight)
     return cost
 
 
@@ -103,6 +112,14 @@ def _from_network(network: CostNetwork) -> CostEdges:
     rows, columns = (tuple(names[v] for v in np.flatnonzero(side).tolist()) for side in (is_row, ~is_row))
     shape = len(rows), len(columns)
     return CostEdges(number[network.tail], number[network.head], network.cost, shape, (rows, columns))
+
+
+def is_pairs_table(cost: AnyArray, names: ColumnNames) -> bool:
+    """Return whether costs are a table of pairs: it has a column of costs, or columns of both ends."""
+    if not is_table(cost):
+        return False
+    named = names.weight is not None and has_columns(cost, [names.weight])
+    return named or has_columns(cost, ["cost"]) or says_ends(cost, names)
 
 
 def _refuse_matrix(edges: list[tuple[Any, ...]]) -> None:

@@ -31,7 +31,7 @@ from .costs import (
     wide,
 )
 from .device.costs import DeviceCosts, costs_on_device
-from .edge_tables import is_frame, is_table, matrix_labels, table_columns
+from .edge_tables import NOT_ALLOWED, is_frame, is_table, matrix_labels, table_columns
 from .network import EXACT_FLOAT
 from .placement import exact_array, restorer_of, without_gradient
 from .point_costs import PointCosts
@@ -85,7 +85,8 @@ def _read(
         raise InvalidInputError("cost is masked: a pair that is not allowed costs inf (-inf with maximize)")
     values = exact_array(cost, "cost")
     if values.dtype.kind == "O" and (labels is not None or is_table(cost)):
-        _refuse_text(table_columns(cost) if labels is None else labels[1], values)
+        rows, columns = (range(len(values)), table_columns(cost)) if labels is None else labels
+        _refuse_text(rows, columns, values)
     leading, items, n, m = batch_shape(values)
     values = _as_numbers(values, threads)
     checked = checked_sizes(sizes, leading, n, m)
@@ -121,10 +122,14 @@ def _matrix_of_frame(
     return values, labels
 
 
-def _refuse_text(columns: Sequence[Hashable], values: Array) -> None:
-    """Raise InvalidInputError if a table of costs has a column of text: it may be a table of pairs."""
+def _refuse_text(rows: Sequence[Hashable], columns: Sequence[Hashable], values: Array) -> None:
+    """Raise InvalidInputError if a table of costs has text; one with columns of text may be one of pairs."""
     for name, column in zip(columns, values.T, strict=True):
-        if any(isinstance(entry, str) for entry in column):
+        text = [row for row, entry in enumerate(column) if isinstance(entry, str)]
+        if 0 < len(text) < len(column):
+            cell = f"row {rows[text[0]]!r}: {column[text[0]]!r} in column {name!r}"
+            raise InvalidInputError(f"{cell} is not a number{NOT_ALLOWED['cost']}")
+        if text:
             raise InvalidInputError(
                 f"column {name!r} of the costs has text: a table of pairs has the columns 'row', 'column' "
                 "and 'cost', and in a matrix the names of rows are the index of a DataFrame of pandas"

@@ -21,10 +21,18 @@ from ..arrays import (
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
 from .edge_tables import (
+    CAPACITY,
+    COST,
+    LOWER,
+    USUAL_NAMES,
     Attribute,
+    ColumnNames,
     EdgeColumns,
     check_not_misnamed,
+    edges_of_lists,
+    find_columns,
     has_columns,
+    in_known_form,
     number_together,
     numbers_by_label,
     read_by_form,
@@ -347,6 +355,7 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         *,
         capacity: str = "capacity",
         weight: str = "weight",
+        lower: str = "lower",
         supply: SupplyInput = None,
     ) -> CostNetwork:
         """Build a network from tuples (tail, head, capacity, cost) with any hashable labels of vertices.
@@ -357,10 +366,10 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
             Labels are numbered in the order in which they appear. All tuples may have a lower bound as a
             fifth entry. There may also be tuples (tail, head, attributes) with a mapping, as in
             ``graph.edges(data=True)`` of NetworkX.
-        capacity, weight : str
-            The attributes with the capacity and the cost of one unit. An edge without the first has infinite
-            capacity, one without the second costs nothing. The attribute "lower" is a lower bound.
-        supply : mapping of label to number, or Series, optional
+        capacity, weight, lower : str
+            The attributes with the capacity, the cost of one unit and the least flow. An edge without the
+            first has infinite capacity, one without the second costs nothing.
+        supply : mapping of label to number, Series, or table of labels and numbers, optional
             Labels that are left out have none; labels that no edge has are vertices, too.
 
         Raises
@@ -376,7 +385,7 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         >>> preflow.min_cost_flow(network).flow_dict()["a"]
         {'b': 4, 'c': 2}
         """
-        columns = read_tuples(edges, ("tail", "head"), _attributes(capacity, weight))
+        columns = read_tuples(edges, ("tail", "head"), _attributes(capacity, weight, lower))
         return cls._from_columns(columns, supply)
 
     @classmethod
@@ -386,6 +395,7 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         *,
         capacity: str = "capacity",
         weight: str = "weight",
+        lower: str = "lower",
         supply: SupplyInput = None,
     ) -> CostNetwork:
         """Build a network from ``{tail: {head: (capacity, cost)}}`` with any hashable labels of vertices.
@@ -396,7 +406,7 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
             The keys are vertices in this order, then come the heads that are no keys. All edges may have a
             lower bound as a third number. In place of the numbers there may be a mapping with the attributes
             of the edge, as in NetworkX's ``to_dict_of_dicts``.
-        capacity, weight, supply
+        capacity, weight, lower, supply
             As in :meth:`from_edges`.
 
         Examples
@@ -404,7 +414,7 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         >>> CostNetwork.from_dict({"a": {"b": (4, 1)}}, supply={"a": 3, "b": -3}).supply.tolist()
         [3, -3]
         """
-        return cls._from_columns(read_dict(adjacency, _attributes(capacity, weight)), supply)
+        return cls._from_columns(read_dict(adjacency, _attributes(capacity, weight, lower)), supply)
 
     @classmethod
     def from_pandas(
@@ -422,12 +432,12 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
 
         Parameters
         ----------
-        frame : DataFrame of pandas or polars, Arrow table, structured array of NumPy
+        frame : DataFrame of pandas or polars, Arrow table, structured array of NumPy, list of records
             Or any other object with ``__arrow_c_stream__``.
         source, target, capacity, cost, lower : str or None
-            Names of columns. None for `capacity` means infinite, for `lower` zero. The table need not have a
-            column "lower".
-        supply : mapping of label to number, or Series, optional
+            Names of columns, in any case. None for `capacity` means infinite, for `lower` zero. The table
+            need not have a column "lower".
+        supply : mapping of label to number, Series, or table of labels and numbers, optional
             Labels that are left out have none; labels that no edge has are vertices, too.
 
         Examples
@@ -448,11 +458,12 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
             raise InvalidInputError(
                 "edges of a network with costs are (tail, head, capacity, cost): two numbers are missing"
             )
-        if supply is not None and not hasattr(supply, "items"):
-            raise InvalidInputError(
-                f"supply must be a mapping of labels to numbers, or a Series, got {type(supply).__name__}"
-            )
         wanted = {} if supply is None else numbers_by_label(supply, "supply")
+        if wanted is None:
+            raise InvalidInputError(
+                "supply must be a mapping of labels to numbers, a Series, or a table of labels and numbers, "
+                f"got {type(supply).__name__}"
+            )
         labels, tail, head = number_together(edges, wanted)
         values: dict[str, Any] = {
             name: column_values(column, name, signed=name != "capacity")
@@ -466,9 +477,10 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         return cls(len(labels), tail, head, **numbers, supply=supplies, labels=labels)
 
     def supplies_of(self, supply: SupplyInput) -> Array:
-        """Return a supply that a caller gives, an array or a mapping of vertices to numbers, as an array.
+        """Return a supply that a caller gives, an array or numbers by vertex, as an array.
 
-        A Series of pandas is a mapping where the network has labels.
+        Numbers by vertex are a mapping, a table of vertices and numbers, or, where the network has labels, a
+        Series of pandas.
         """
         return read_supply(self.by_vertex(supply, "supply", 0, finite=True), self.num_vertices)
 
@@ -502,14 +514,17 @@ def check_demands_named(network: NetworkInput) -> None:
         )
 
 
-def as_cost_network(network: NetworkInput) -> CostNetwork:
+def as_cost_network(network: NetworkInput, names: ColumnNames | None = None) -> CostNetwork:
     """Return what a caller gives as a network with costs.
 
     That is a CostNetwork, a tuple (tail, head, capacity, cost), perhaps with lower bounds as a fifth entry, a
     sparse matrix of costs, a NetworkX graph, or edges: a list of tuples (tail, head, capacity, cost), a
     dictionary ``{tail: {head: (capacity, cost)}}``, or a table with the columns "source", "target", "cost"
-    and, unless it is infinite, "capacity".
+    and, unless it is infinite, "capacity". `names` are those that the caller gives to columns or attributes;
+    None if it cannot name any.
     """
+    if isinstance(network, CostNetwork | tuple):
+        (names or USUAL_NAMES).check_unused(network)
     if isinstance(network, CostNetwork):
         return network
     if isinstance(network, tuple):
@@ -518,12 +533,23 @@ def as_cost_network(network: NetworkInput) -> CostNetwork:
                 "a tuple must be (tail, head, capacity, cost) or (tail, head, capacity, cost, lower), got "
                 f"{len(network)} entries; CostNetwork.from_arrays has more"
             )
+        edges = edges_of_lists(network, ["capacity", "cost", "lower"])
+        if edges is not None:
+            return CostNetwork._from_columns(edges, None)
         tail, head, capacity, cost, *lower = network
         return CostNetwork.from_arrays(
             tail, head, capacity=capacity, cost=cost, lower=lower[0] if lower else None
         )
-    limits = "capacity" if has_columns(network, ["capacity"]) else None
-    read: CostNetwork | None = read_by_form(CostNetwork, network, capacity=limits)
+    network = in_known_form(network, "cost")
+    read: CostNetwork | None = read_by_form(
+        CostNetwork,
+        network,
+        names,
+        lambda: cost_columns(network, names),
+        capacity="capacity",
+        cost="weight",
+        lower="lower",
+    )
     if read is not None:
         return read
     raise InvalidInputError(
@@ -533,11 +559,17 @@ def as_cost_network(network: NetworkInput) -> CostNetwork:
     )
 
 
-def _attributes(capacity: str, weight: str) -> list[Attribute]:
+def cost_columns(table: TableInput, names: ColumnNames | None) -> dict[str, Any]:
+    """Return the columns of a table that a minimum-cost flow reads; None for those that it lacks."""
+    usual = {"capacity": CAPACITY, "cost": COST, "lower": LOWER}
+    return {"capacity": None, "lower": None, **find_columns(table, usual, names, needed=["cost"])}
+
+
+def _attributes(capacity: str, weight: str, lower: str) -> list[Attribute]:
     return [
         Attribute("capacity", capacity, np.inf, needed=False),
         Attribute("cost", weight, 0, needed=False, argument="weight"),
-        Attribute("lower", "lower", 0, needed=False, left_out=True),
+        Attribute("lower", lower, 0, needed=False, left_out=True),
     ]
 
 

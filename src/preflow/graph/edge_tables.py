@@ -1,8 +1,14 @@
 """Edges whose ends have labels: from tuples, from dictionaries, and from tables of any library.
 
-A table is a DataFrame of pandas or polars, an Arrow table, a structured array of NumPy, or any object with
-``__arrow_c_stream__``. Its columns are read by its own library: nothing is imported that the caller has not
-imported, except pyarrow for other objects with ``__arrow_c_stream__``.
+A table is a DataFrame of pandas or polars, an Arrow table, a structured array of NumPy, a list of records, or
+any object with ``__arrow_c_stream__``. Its columns are read by its own library: nothing is imported that the
+caller has not imported, except pyarrow for other objects with ``__arrow_c_stream__``. A file is a table, too:
+:mod:`preflow.io.tables` makes its reader.
+
+The same rules find the columns of all tables, see :func:`find_columns`. The columns of the ends are those
+that the caller names, or those with a pair of the names in `ENDS`, or the two that are left in a table that
+has just the columns needed. Any other table is refused: a column in front that numbers the rows would be
+taken for an end, and the answer would be that of another problem.
 
 All readers return :class:`EdgeColumns`. :func:`number_together` then numbers the vertices of a network, where
 both ends of an edge are of one kind, and :func:`number_apart` rows and columns. Labels are numbered in the
@@ -11,10 +17,11 @@ order in which they appear first, edge by edge.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
@@ -23,7 +30,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..arrays import AnyArray, Array, TableInput, Untyped
-from ..errors import InvalidInputError, MissingDependencyError
+from ..checks import shown
+from ..errors import InvalidInputError, MissingDependencyError, PreflowError
 
 if TYPE_CHECKING:
     import pandas
@@ -35,6 +43,22 @@ Ends = Sequence[Hashable] | AnyArray
 #: Two numbers for one edge may differ by this many units in the last place: as products that were summed in
 #: another order do.
 ULPS = 16
+
+
+#: Names of the columns of the two ends of an edge.
+ENDS = (("source", "target"), ("from", "to"), ("tail", "head"), ("row", "column"), ("u", "v"))
+FIRST, SECOND = (tuple(pair[side] for pair in ENDS) for side in range(2))
+#: Names of columns of numbers, and of those of a table of amounts.
+CAPACITY, COST, WEIGHT = ("capacity", "cap"), ("cost", "weight"), ("weight", "cost")
+LOWER, FLOW = ("lower",), ("flow",)
+AMOUNT, LABEL = ("supply", "mass"), ("vertex", "node", "name", "row", "column")
+#: Names of columns that cannot be ends.
+NUMBERS = frozenset((*CAPACITY, *COST, *LOWER, *FLOW, *AMOUNT))
+#: A number whose thousands are marked.
+GROUPED = re.compile(r"[+-]?\d{1,3}([.,])\d{3}(?:\1\d{3})*")
+#: What errors about a missing number, or one that is none, add.
+HINTS = {"capacity": "; an infinite capacity is inf"}
+NOT_ALLOWED = {"cost": "; a pair that is not allowed costs inf"}
 
 
 class EdgeColumns(NamedTuple):
@@ -61,27 +85,125 @@ class UnknownNameError(InvalidInputError):
     """There is no column or attribute with the name that was given, or with the usual one."""
 
 
+class ColumnNames(NamedTuple):
+    """Names that a caller gives to columns of a table, or to attributes of edges; None: the usual ones."""
+
+    ends: tuple[Hashable, Hashable] | None = None
+    capacity: Untyped = None
+    cost: Untyped = None
+    lower: Untyped = None
+    weight: Untyped = None
+
+    def check_unused(self, given: object) -> None:
+        """Raise InvalidInputError if there are names, and what is given has none."""
+        for argument, name in self._asdict().items():
+            if name is not None:
+                raise InvalidInputError(
+                    f"{argument}={name!r} names columns of a table or an attribute of edges; this is a "
+                    f"{type(given).__name__}, which has none"
+                )
+
+
+#: What functions pass whose callers name nothing.
+USUAL_NAMES = ColumnNames()
+
+
 @contextmanager
 def other_names_by(constructor: str) -> Iterator[None]:
     """Let errors about the usual names say which constructor takes other names."""
     try:
         yield
     except UnknownNameError as error:
-        raise InvalidInputError(f"{error} ({constructor} takes other names)") from None
+        raise InvalidInputError(f"{error.problem} ({constructor} takes other names)") from None
 
 
-def read_by_form(made: Untyped, given: Untyped, **of_table: Hashable | None) -> Untyped:
+def read_by_form(
+    made: Untyped,
+    given: Untyped,
+    names: ColumnNames | None,
+    found: Callable[[], Mapping[str, Hashable | None]],
+    **spelled: str,
+) -> Untyped:
     """Return what a class of networks makes of a sparse matrix or of edges with labels; None for other forms.
 
-    `of_table` are arguments of its constructor for tables.
+    `names` are those of the caller; None if the caller cannot name any, so that errors name constructors that
+    can. `found` returns the arguments of the constructor for tables. `spelled` says for a number what the
+    other constructors call the argument with its name.
     """
     if hasattr(given, "tocsr"):
+        (names or USUAL_NAMES).check_unused(given)
         return made.from_scipy(given)
     for name, is_form in _CONSTRUCTORS.items():
-        if is_form(given):
-            with other_names_by(f"{made.__name__}.{name}"):
-                return getattr(made, name)(given, **(of_table if name == "from_pandas" else {}))
+        if not is_form(given):
+            continue
+        with nullcontext() if names is not None else other_names_by(f"{made.__name__}.{name}"):
+            if name == "from_pandas":
+                return made.from_pandas(given, **found())
+            given_names = (names or USUAL_NAMES)._asdict()
+            arguments = {spelled[what]: given_names.pop(what) for what in spelled}
+            ColumnNames(**{**given_names, **dict.fromkeys(spelled)}).check_unused(given)
+            return getattr(made, name)(
+                given, **{argument: value for argument, value in arguments.items() if value is not None}
+            )
     return None
+
+
+def in_known_form(given: Untyped, number: str) -> Untyped:
+    """Return edges in containers that modellers have as a list of tuples or as a table; others unchanged.
+
+    These are iterators such as zip, views and sets, and tables and Series of pandas that are indexed by both
+    ends, as those of groupby are. `number` is what a Series has.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(given, pandas.Series | pandas.DataFrame):
+        if given.index.nlevels != 2:
+            return given
+        table = given.to_frame(number) if isinstance(given, pandas.Series) else given
+        if _reader(table).usual_ends(()) is not None:
+            return table
+        return table.reset_index(names=list(ENDS[0]))
+    others = (str, bytes, list, tuple, Mapping)
+    if (
+        not isinstance(given, Iterable)
+        or isinstance(given, others)
+        or hasattr(given, "__array__")
+        or hasattr(given, "__dlpack__")
+        or hasattr(given, "tocsr")
+        or _is_graph(given)
+        or is_table(given)
+    ):
+        return given
+    rows = list(given)
+    for row in rows:
+        if not isinstance(row, Iterable) or isinstance(row, str | bytes):
+            raise InvalidInputError(f"edges are tuples of both ends and their numbers, and one is {row!r}")
+    return [row if isinstance(row, tuple | Mapping) else tuple(row) for row in rows]
+
+
+def edges_of_lists(parts: Sequence[Untyped], numbers: Sequence[str]) -> EdgeColumns | None:
+    """Return edges from lists of labels for both ends and of their numbers; None if the ends are numbers.
+
+    Of the numbers those that come last may be left out. InvalidInputError: the lists have different lengths.
+    """
+    if not any(map(_has_labels, parts[:2])):
+        return None
+    first, second = (list(side) for side in parts[:2])
+    values = {
+        name: np.full(len(first), part) if np.ndim(part) == 0 else np.asarray(part)
+        for name, part in zip(numbers, parts[2:], strict=False)
+    }
+    sides: dict[str, Untyped] = {"the second ends": second, **values}
+    for name, side in sides.items():
+        if len(side) != len(first):
+            raise InvalidInputError(f"there are {len(first)} first ends of edges, and {len(side)} of {name}")
+    return EdgeColumns(first, second, values)
+
+
+def _has_labels(side: Untyped) -> bool:
+    """Return whether one end of all edges, a list or an array, has labels and no numbers."""
+    if isinstance(side, list | tuple) or hasattr(side, "to_numpy"):
+        return len(side) > 0 and isinstance(next(iter(side)), str | bytes | tuple)
+    return isinstance(side, np.ndarray) and side.ndim == 1 and side.dtype.kind in "US"
 
 
 def is_edge_list(values: object) -> TypeGuard[list[tuple[Any, ...]]]:
@@ -92,6 +214,18 @@ def is_edge_list(values: object) -> TypeGuard[list[tuple[Any, ...]]]:
 def is_table(values: object) -> TypeGuard[Untyped]:
     """Return whether an object is a table with named columns."""
     return _reader_of(values) is not None
+
+
+def says_ends(table: object, names: ColumnNames | None) -> bool:
+    """Return whether an object is a table that could be a matrix, but for names of both ends of edges.
+
+    The caller gives them, or the table has them; u and v may well be labels of a matrix.
+    """
+    reader = _reader_of(table)
+    if reader is None or (names is not None and names.ends is not None):
+        return reader is not None
+    known = set(reader.known())
+    return any(known.issuperset(pair) for pair in ENDS if pair != ("u", "v"))
 
 
 def _is_graph(values: object) -> bool:
@@ -117,55 +251,98 @@ def is_frame(values: object) -> TypeGuard[Untyped]:
 
 def table_columns(table: TableInput) -> list[Hashable]:
     """Return the names of the columns of a table."""
-    reader = _reader_of(table)
-    if reader is None:
-        raise InvalidInputError(
-            "a table is a DataFrame of pandas or polars, an Arrow table or a structured array, not "
-            f"{type(table).__name__}"
-        )
-    return reader.names
+    return _reader(table).names
 
 
 def has_columns(table: TableInput, names: Iterable[Hashable]) -> bool:
     """Return whether an object is a table that has all of these columns, in any case."""
     reader = _reader_of(table)
-    return reader is not None and all(_own_name(name, reader.names) in reader.names for name in names)
+    return reader is not None and all(reader.find([name]) is not None for name in names)
 
 
-def _own_name(name: Hashable, names: Sequence[Hashable]) -> Hashable:
-    """Return the name of a column as a table has it, in any case if it does not have it as it is given."""
-    if name in names or not isinstance(name, str):
-        return name
-    alike = [own for own in names if isinstance(own, str) and own.strip().lower() == name.strip().lower()]
-    return alike[0] if len(alike) == 1 else name
+def find_columns(
+    table: TableInput,
+    numbers: Mapping[str, Sequence[str]],
+    names: ColumnNames | None = None,
+    *,
+    needed: Sequence[str] = (),
+    ends: tuple[str, str] = ("source", "target"),
+    advise: bool | None = None,
+) -> dict[str, Hashable]:
+    """Return the names of the columns that have the ends of edges and their numbers, by what they are.
+
+    `numbers` has the usual names of each number, in the order of preference, and `names` those of the caller;
+    None if it cannot name any. The two ends are called `ends`. Numbers that no column has are left out.
+    `advise` says whether errors may tell the caller to name columns; by default where it has `names`.
+    InvalidInputError: a number that is `needed` is missing, or it is not clear which columns are the ends.
+    """
+    reader, given = _reader(table), names or USUAL_NAMES
+    advise = names is not None if advise is None else advise
+    found = {}
+    for what, usual in numbers.items():
+        name = getattr(given, what)
+        column = reader.find(usual) if name is None else reader.named(name, what)
+        if column is not None:
+            found[what] = column
+    pair = reader.ends(given.ends, tuple(found.values()), advise=advise)
+    for what in needed:
+        if what not in found:
+            raise reader.lacking(what, numbers[what][0], (*pair, *found.values()), advise)
+    return {ends[0]: pair[0], ends[1]: pair[1], **found}
+
+
+def refuse_lower_bounds(table: TableInput) -> None:
+    """Raise InvalidInputError if a table has lower bounds, which a maximum flow would not respect."""
+    reader = _reader(table)
+    column = reader.find(["lower"])
+    if column is None:
+        return
+    for row, value in enumerate(reader.numbers(column)):
+        if value != 0 and value == value:
+            raise reader.error(
+                row,
+                f"column {column!r} has a lower bound, which a maximum flow does not respect: leave the "
+                "column out; or give costs, perhaps zeros, for max_flow_min_cost (preflow solve --min-cost)",
+            )
 
 
 def read_table(
-    table: TableInput, ends: tuple[Hashable, Hashable], values: Mapping[str, Hashable | None]
+    table: TableInput,
+    ends: tuple[Hashable, Hashable],
+    values: Mapping[str, Hashable | None],
+    hints: Mapping[str, str] = HINTS,
 ) -> EdgeColumns:
     """Read edges from a table with a row for each edge.
 
     `ends` names the columns with the labels of the two ends; `values` those with the numbers, by what they
     are, and those that are None are left out. InvalidInputError if the table lacks a column, or an end or a
-    number of an edge is missing.
+    number of an edge is missing or no number.
     """
-    names = table_columns(table)
-    reader = _reader_of(table)
-    assert reader is not None
-    ends = _own_name(ends[0], names), _own_name(ends[1], names)
-    wanted = {what: _own_name(name, names) for what, name in values.items() if name is not None}
-    for name in (*ends, *wanted.values()):
-        if name not in names:
-            listed = ", ".join(map(repr, names)) or "none"
-            raise UnknownNameError(f"the table has no column {name!r}; it has: {listed}{_hint(name, names)}")
-        if names.count(name) > 1:
-            raise InvalidInputError(f"the table has several columns {name!r}")
+    reader = _reader(table)
+    first, second = (reader.named(name) for name in ends)
+    wanted = {what: reader.named(name) for what, name in values.items() if name is not None}
+    for what, name in (("", first), ("", second), *wanted.items()):
         missing = reader.missing(name)
         if missing is not None:
-            no_limit = "; an infinite capacity is inf" if name == wanted.get("capacity") else ""
-            raise InvalidInputError(f"column {name!r} has no value in row {missing}, from 0{no_limit}")
-    first, second = (reader.labels(name) for name in ends)
-    return EdgeColumns(first, second, {what: reader.numbers(name) for what, name in wanted.items()})
+            raise reader.error(missing, f"no value in column {name!r}{hints.get(what, '')}")
+    numbers = {what: read_numbers(reader, name, hints.get(what, "")) for what, name in wanted.items()}
+    return EdgeColumns(reader.labels(first), reader.labels(second), numbers)
+
+
+def read_numbers(reader: TableReader, name: Hashable, hint: str = "") -> AnyArray:
+    """Return a column of numbers; `hint` follows in the error about a cell that has text."""
+    values = reader.numbers(name)
+    if isinstance(values, list) or np.asarray(values).dtype.kind in "OSU":
+        for row, value in enumerate(values):
+            if isinstance(value, str | bytes):
+                error = reader.error(row, f"{shown(value)} in column {name!r} is not a number{hint}")
+                if reader.is_text and isinstance(value, str) and "," in value:
+                    marks = (
+                        (".", "a mark of thousands") if GROUPED.fullmatch(value) else (",", "a decimal point")
+                    )
+                    error.advising("decimal", marks[0], f"takes a comma for {marks[1]}")
+                raise error
+    return values
 
 
 class Attribute(NamedTuple):
@@ -228,8 +405,12 @@ def read_dict(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribute
     """Read edges from ``{tail: {head: number}}`` or ``{tail: {head: {attribute: number}}}``.
 
     Without numbers also from ``{tail: [head, ...]}``. The keys are vertices in this order, then come heads
-    that are no keys. Several numbers are a tuple.
+    that are no keys. Several numbers are a tuple. ``{(tail, head): number}`` is edges by pairs; where edges
+    have several numbers, one alone is the cost.
     """
+    by_pairs = _read_pairs(adjacency, numbers)
+    if by_pairs is not None:
+        return by_pairs
     for tail, heads in adjacency.items():
         if isinstance(heads, str | bytes) or not isinstance(heads, Iterable):
             raise InvalidInputError(
@@ -264,6 +445,22 @@ def read_dict(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribute
         parts = list(zip(*data, strict=True)) or [()] * len(choices[0])
         return columns._replace(values={each.what: part for each, part in zip(numbers, parts, strict=False)})
     return columns._replace(values={numbers[0].what: data})
+
+
+def _read_pairs(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribute]) -> EdgeColumns | None:
+    """Return the edges of ``{(tail, head): number}``; None where the keys are vertices."""
+    pairs = [pair for pair in adjacency if isinstance(pair, tuple) and len(pair) == 2]
+    if not pairs or len(pairs) < len(adjacency):
+        return None
+    data = list(adjacency.values())
+    if len(numbers) > 1 and all(isinstance(each, tuple) for each in data):
+        rows = [(*pair, *each) for pair, each in zip(pairs, data, strict=True)]
+        return read_tuples(rows, ("tail", "head"), numbers)
+    if any(isinstance(each, Iterable) and not isinstance(each, str) for each in data):
+        return None
+    alone = [number for number in numbers if len(numbers) == 1 or number.what == "cost"]
+    rows = [(*pair, each)[: 2 + len(alone)] for pair, each in zip(pairs, data, strict=True)]
+    return read_tuples(rows, ("tail", "head"), alone)
 
 
 def _hashable(heads: Iterable[Untyped], tail: Hashable) -> list[Hashable]:
@@ -344,35 +541,22 @@ def usual_attribute(data: Sequence[Mapping[str, Untyped]], usual: Sequence[str])
     if not others:
         return None
     hint = _perhaps_meant("weight", others)
-    raise _without_weights(f"no edge has the attribute {usual[0]!r}{hint}")
+    raise _without_weights(InvalidInputError(f"no edge has the attribute {usual[0]!r}{hint}"))
 
 
-def usual_column(table: TableInput, usual: Sequence[str], ends: Sequence[str]) -> str | None:
+def usual_column(table: TableInput, usual: Sequence[str], ends: Sequence[Hashable]) -> Hashable | None:
     """Return the first of the usual names of weights that is a column of a table: see `usual_attribute`."""
-    reader = _reader_of(table)
-    assert reader is not None
-    for name in usual:
-        if has_columns(table, [name]):
-            return name
-    if not has_columns(table, ends):
-        return None  # the error about the ends comes first
-    ends = [str(_own_name(name, reader.names)) for name in ends]
-    others = [
-        name
-        for name in dict.fromkeys(reader.names)
-        if name not in ends
-        and reader.names.count(name) == 1
-        and np.asarray(reader.numbers(name)).dtype.kind in "iuf"
-    ]
-    if not others:
-        return None
-    hint = _perhaps_meant("weight", others)
-    raise _without_weights(f"the table has no column {usual[0]!r}{hint}")
+    reader = _reader(table)
+    found = reader.find(usual)
+    others = [name for name in reader.names if name not in ends and reader.has_numbers(name)]
+    if found is None and others:
+        raise _without_weights(reader.lacking("weight", usual[0], ends, advise=True))
+    return found
 
 
-def _without_weights(problem: str) -> InvalidInputError:
-    """Return the error about edges with numbers that may be no weights."""
-    return InvalidInputError(problem).advising("weight", False, "counts each edge as 1")
+def _without_weights(error: PreflowError) -> PreflowError:
+    """Return the error about edges with numbers that may be no weights, with advice."""
+    return error.advising("weight", False, "counts each edge as 1")
 
 
 def attributes_with_numbers(data: Sequence[Mapping[str, Untyped]]) -> list[str]:
@@ -502,18 +686,63 @@ def _refuse_unhashable(sides: list[Ends]) -> None:
                 ) from None
 
 
-def numbers_by_label(values: Untyped, name: str) -> dict[Hashable, Untyped]:
-    """Return the numbers of a mapping or a Series of pandas by label; `name` says what they are.
+def numbers_by_label(values: Untyped, name: str, *, labelled: bool = True) -> dict[Hashable, Untyped] | None:
+    """Return numbers by label: of a mapping, of a table, or, if there are labels, of a Series of pandas.
 
-    InvalidInputError: a Series has a label twice.
+    A table has two columns, or of more a column "vertex" (or "node", "name") and one "supply" (or "mass"); a
+    DataFrame with one column has the labels in its index. `name` says what the numbers are. None: the values
+    are of another kind. InvalidInputError: a label is there twice, or a table does not say what is what.
     """
-    items = list(values.items())
+    if is_frame(values) and len(values.columns) == 1:
+        values = values.iloc[:, 0]
+    reader = _reader_of(values)
+    if reader is not None:
+        labels, amounts = _amount_columns(reader, name)
+        columns = read_table(reader, (labels, labels), {name: amounts})
+        names, numbers = (
+            side.tolist() if isinstance(side, np.ndarray) else side
+            for side in (columns.first, columns.values[name])
+        )
+        items = list(zip(names, numbers, strict=True))
+    elif isinstance(values, Mapping) or (labelled and hasattr(values, "items")):
+        items = list(values.items())
+    else:
+        return None
     given = dict(items)
     if len(given) < len(items):
-        counts = Counter(label for label, _ in items)
-        twice = next(label for label, count in counts.items() if count > 1)
-        raise InvalidInputError(f"{name} has two entries for {twice!r}")
+        twice = _twice([label for label, _ in items])
+        problem = f"{name} has two entries for {twice!r}"
+        last = max(row for row, (label, _) in enumerate(items) if label == twice)
+        raise InvalidInputError(problem) if reader is None else reader.error(last, problem)
     return given
+
+
+def _amount_columns(reader: TableReader, name: str) -> tuple[Hashable, Hashable]:
+    """Return the columns of a table that have labels and amounts."""
+    names, amounts = reader.find(LABEL), reader.find(AMOUNT)
+    if len(reader.names) == 2:
+        if names is None:
+            names = reader.names[0 if amounts is None else 1 - reader.names.index(amounts)]
+        amounts = reader.names[1 - reader.names.index(names)]
+    several = [each for each in reader.known() if each in LABEL]
+    if names is None or amounts is None or len(several) > 1:
+        raise reader.error(
+            None,
+            f"expected two columns, names and amounts, there are: {reader.listed()}; of more columns one is "
+            "called vertex and one supply (or name and mass)",
+        )
+    if name == "supply" and str(amounts).strip().lower().startswith("demand"):
+        raise reader.error(
+            None,
+            f"a supply is what a vertex sends, and column {amounts!r} has the opposite: call it supply, "
+            "negative where a vertex receives",
+        )
+    return names, amounts
+
+
+def _twice(labels: Iterable[Hashable]) -> Hashable:
+    """Return the first label that is there twice."""
+    return next(label for label, count in Counter(labels).items() if count > 1)
 
 
 def matrix_labels(frame: Untyped) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
@@ -524,12 +753,14 @@ def matrix_labels(frame: Untyped) -> tuple[tuple[Hashable, ...], tuple[Hashable,
     found = tuple(frame.index.tolist()), tuple(frame.columns.tolist())
     for labels, side in zip(found, ("rows", "columns"), strict=True):
         if len(set(labels)) < len(labels):
-            twice = next(label for label, count in Counter(labels).items() if count > 1)
-            raise InvalidInputError(
-                f"two {side} of the matrix have the label {twice!r}: labels must differ; without labels, "
-                "give the matrix as to_numpy() returns it"
-            )
+            twice = labels_twice(labels, f"{side} of the matrix")
+            raise InvalidInputError(f"{twice}; without labels, give the matrix as to_numpy() returns it")
     return found
+
+
+def labels_twice(labels: Sequence[Hashable], side: str) -> str:
+    """Return what an error says of `side`, such as rows, of which two have one label."""
+    return f"two {side} have the label {_twice(labels)!r}: labels must differ"
 
 
 def in_order_of(
@@ -541,16 +772,20 @@ def in_order_of(
     of labels that are left out; None: none may be. `name` says in messages what the numbers are.
     InvalidInputError if a label is missing, unknown, or one of several that are alike.
     """
-    if not isinstance(values, Mapping) and (labels is None or not hasattr(values, "items")):
+    given = numbers_by_label(values, name, labelled=labels is not None)
+    if given is None:
         return values
     if labels is None:
         raise InvalidInputError(f"{name} is a mapping of labels, and the problem has no labels")
-    given, known = numbers_by_label(values, name), set(labels)
+    known = set(labels)
     if len(known) < len(labels):
         raise InvalidInputError(f"{name} has numbers by label, and two labels of the problem are the same")
     for label in given:
         if label not in known:
-            raise InvalidInputError(f"{name} has an entry for {label!r}, which the problem does not have")
+            hint = did_you_mean(label, labels)
+            raise InvalidInputError(
+                f"{name} has an entry for {label!r}, which the problem does not have{hint}"
+            )
     for label in labels:
         if rest is None and label not in given:
             raise InvalidInputError(f"{name} has no entry for {label!r}")
@@ -641,8 +876,12 @@ def data_frame(columns: Mapping[str, AnyArray]) -> Untyped:
     return pandas.DataFrame({name: np.array(column) for name, column in columns.items()}).infer_objects()
 
 
-class _Reader(NamedTuple):
-    """The columns of a table of some library."""
+def _error_in_row(row: int | None, problem: str) -> PreflowError:
+    return InvalidInputError(problem if row is None else f"row {row}, from 0: {problem}")
+
+
+class TableReader(NamedTuple):
+    """The columns of a table of some library, or of a file."""
 
     names: list[Hashable]
     #: returns the first row in which a column has no value, None if there is none
@@ -650,12 +889,145 @@ class _Reader(NamedTuple):
     #: return a column as labels, or as numbers
     labels: Callable[[Hashable], Ends]
     numbers: Callable[[Hashable], AnyArray]
+    #: returns the error about a row; None: about the names of the columns
+    error: Callable[[int | None, str], PreflowError] = _error_in_row
+    is_text: bool = False  #: whether it is a file of text, whose numbers may have commas
+
+    def known(self) -> list[Hashable]:
+        """Return the names of the columns as they are compared, in any case."""
+        return [name.strip().lower() if isinstance(name, str) else name for name in self.names]
+
+    def listed(self) -> str:
+        """Return the names of the columns for a message."""
+        return ", ".join(map(repr, self.names)) or "none"
+
+    def find(self, usual: Sequence[Hashable]) -> Hashable | None:
+        """Return the column with the first of the usual names that there is, in any case."""
+        known = self.known()
+        found = next((name for name in usual if name in known), None)
+        if found is not None and known.count(found) > 1:
+            raise self.error(None, f"there are several columns {found!r}")
+        return None if found is None else self.names[known.index(found)]
+
+    def named(self, name: Hashable, argument: str = "") -> Hashable:
+        """Return the column with a name that a caller gives, in any case unless it matters."""
+        exact = name in self.names or not isinstance(name, str)
+        known, wanted = (self.names, name) if exact else (self.known(), str(name).strip().lower())
+        if known.count(wanted) > 1:
+            raise self.error(None, f"there are several columns {name!r}")
+        if wanted not in known:
+            hint = did_you_mean(name, self.names)
+            message = f"there is no column {name!r}; there are: {self.listed()}{hint}"
+            raise self.error(None, message) if argument else self._unknown(message)
+        return self.names[known.index(wanted)]
+
+    def lacking(self, argument: str, usual: str, taken: Sequence[Hashable], advise: bool) -> PreflowError:
+        """Return the error about a number that no column has, by its argument and its usual name.
+
+        `taken` columns have others.
+        """
+        others = [
+            own
+            for own, name in zip(self.names, self.known(), strict=True)
+            if own not in taken and name not in NUMBERS and self.has_numbers(own)
+        ]
+        hint = did_you_mean(usual, others)
+        message = f"there is no column {usual!r}; there are: {self.listed()}"
+        if not advise:
+            return self._unknown(message + hint)
+        name = next((str(name) for name in others if len(others) == 1 or repr(name) in hint), "NAME")
+        return self.error(None, message).advising(argument, name, "names another one")
+
+    def _unknown(self, message: str) -> PreflowError:
+        """Return an error to which the way to give other names is added."""
+        error = self.error(None, message)
+        return UnknownNameError(message) if isinstance(error, InvalidInputError) else error
+
+    def has_numbers(self, name: Hashable) -> bool:
+        """Return whether a column has numbers in all rows."""
+        if self.names.count(name) > 1:
+            return False
+        try:
+            return np.asarray(self.numbers(name)).dtype.kind in "iuf"
+        except PreflowError:
+            return False
+
+    def named_ends(self) -> tuple[Hashable, Hashable] | None:
+        """Return the columns with a pair of the usual names of ends; None if there is not just one pair."""
+        known = set(self.known())
+        pairs = [pair for pair in ENDS if known.issuperset(pair)]
+        return (self.find(pairs[0][:1]), self.find(pairs[0][1:])) if len(pairs) == 1 else None
+
+    def usual_ends(self, numbers: Sequence[Hashable]) -> tuple[Hashable, Hashable] | None:
+        """Return the columns whose names say that they are ends, or the only two that can be.
+
+        Columns that cannot be have `numbers`, or usual names of numbers.
+        """
+        known = self.known()
+        named = self.named_ends()
+        if named is not None or any(set(pair) <= set(known) for pair in ENDS):
+            return named
+        others = [
+            own
+            for own, name in zip(self.names, known, strict=True)
+            if own not in numbers and name not in NUMBERS
+        ]
+        if len(others) != 2 or len(set(others)) != 2:
+            return None
+        first, second = self.find(FIRST), self.find(SECOND)
+        if first is None and second is None:
+            first, second = others
+        return None if first is None or second is None else (first, second)
+
+    def ends(
+        self,
+        given: tuple[Hashable, Hashable] | None = None,
+        numbers: Sequence[Hashable] = (),
+        *,
+        advise: bool = True,
+    ) -> tuple[Hashable, Hashable]:
+        """Return the columns of the two ends, which may have `given` names.
+
+        InvalidInputError: the table does not say which columns they are. The error has the advice to name
+        them if the caller can.
+        """
+        if given is not None:
+            if isinstance(given, str) or len(given) != 2:
+                raise InvalidInputError(f"ends are two names of columns, got {given!r}")
+            first, second = (self.named(name, "ends") for name in given)
+            if first == second:
+                raise self.error(None, f"both ends of edges are in column {first!r}: name two columns")
+            return first, second
+        found = self.usual_ends(numbers)
+        if found is None:
+            message = (
+                "expected columns for both ends of edges, such as source and target, and it is not clear "
+                f"which they are: there are {self.listed()}"
+            )
+            if not advise:
+                raise self._unknown(message)
+            raise self.error(None, message).advising("ends", ("FIRST", "SECOND"), "names them")
+        return found
 
 
-def _reader_of(table: TableInput) -> _Reader | None:
+def _reader(table: TableInput) -> TableReader:
+    reader = _reader_of(table)
+    if reader is None:
+        raise InvalidInputError(
+            "a table is a DataFrame of pandas or polars, an Arrow table, a structured array or a list of "
+            f"records, not {type(table).__name__}"
+        )
+    return reader
+
+
+def _reader_of(table: TableInput) -> TableReader | None:
     """Return how to read the columns of a table; None if the object is none."""
+    if isinstance(table, TableReader):
+        return table
     if isinstance(table, np.ndarray):
         return None if table.dtype.names is None or table.ndim != 1 else _of_structured(table)
+    if isinstance(table, list):
+        return _of_records(table) if table and all(isinstance(row, Mapping) for row in table) else None
     if is_frame(table):
         return _of_pandas(table)
     polars, arrow = sys.modules.get("polars"), sys.modules.get("pyarrow")
@@ -674,15 +1046,26 @@ def _reader_of(table: TableInput) -> _Reader | None:
     return None
 
 
-def _of_structured(table: Array) -> _Reader:
+def _of_records(rows: list[Mapping[Hashable, Untyped]]) -> TableReader:
+    def column(name: Hashable) -> list[Untyped]:
+        return [row.get(name) for row in rows]
+
+    def missing(name: Hashable) -> int | None:
+        values = column(name)
+        return values.index(None) if None in values else None
+
+    return TableReader(list(dict.fromkeys(chain.from_iterable(rows))), missing, column, column)
+
+
+def _of_structured(table: Array) -> TableReader:
     def column(name: Hashable) -> Array:
         values: Array = table[str(name)]
         return values
 
-    return _Reader(list(table.dtype.names or ()), lambda name: None, column, column)
+    return TableReader(list(table.dtype.names or ()), lambda name: None, column, column)
 
 
-def _of_pandas(frame: Untyped) -> _Reader:
+def _of_pandas(frame: Untyped) -> TableReader:
     def missing(name: Hashable) -> int | None:
         gaps = frame[name].isna().to_numpy()
         return int(gaps.argmax()) if gaps.any() else None
@@ -692,10 +1075,10 @@ def _of_pandas(frame: Untyped) -> _Reader:
         values = column.to_numpy() if column.dtype.kind in "iu" else column.to_numpy(dtype=object)
         return values if values.dtype.kind in "iuO" else values.tolist()
 
-    return _Reader(list(frame.columns), missing, labels, lambda name: frame[name].to_numpy())
+    return TableReader(list(frame.columns), missing, labels, lambda name: frame[name].to_numpy())
 
 
-def _of_polars(frame: Untyped) -> _Reader:
+def _of_polars(frame: Untyped) -> TableReader:
     def missing(name: Hashable) -> int | None:
         column = frame[name]
         return column.is_null().arg_max() if column.null_count() else None
@@ -712,10 +1095,10 @@ def _of_polars(frame: Untyped) -> _Reader:
         column = frame[name]
         return column.to_numpy() if has_dtype_of_numpy(column) else column.to_list()
 
-    return _Reader(list(frame.columns), missing, labels, numbers)
+    return TableReader(list(frame.columns), missing, labels, numbers)
 
 
-def _of_arrow(table: Untyped) -> _Reader:
+def _of_arrow(table: Untyped) -> TableReader:
     def missing(name: Hashable) -> int | None:
         column = table.column(name)
         return column.is_null().to_pylist().index(True) if column.null_count else None
@@ -725,7 +1108,10 @@ def _of_arrow(table: Untyped) -> _Reader:
         values = _arrow_numbers(column)
         return values if values.dtype.kind in "iu" else column.to_pylist()
 
-    return _Reader(list(table.schema.names), missing, labels, lambda name: _arrow_numbers(table.column(name)))
+    def numbers(name: Hashable) -> AnyArray:
+        return _arrow_numbers(table.column(name))
+
+    return TableReader(list(table.schema.names), missing, labels, numbers)
 
 
 def _arrow_numbers(column: Untyped) -> AnyArray:
@@ -735,6 +1121,14 @@ def _arrow_numbers(column: Untyped) -> AnyArray:
         return column.to_numpy()
 
 
-def _hint(name: Hashable, names: Sequence[Hashable]) -> str:
-    close = get_close_matches(str(name), [str(other) for other in names], 1, 0.7)
-    return f"; did you mean {close[0]!r}?" if close else ""
+def did_you_mean(name: Hashable, known: Iterable[Hashable]) -> str:
+    """Return a hint at one of the known names that is like an unknown one, for a message; or nothing."""
+    text = str(name).strip().lower()
+    # Of many names only those with an end in common are compared, letter by letter.
+    near = {
+        str(other).strip().lower(): other
+        for other in known
+        if str(other).strip().lower()[:1] == text[:1] or str(other).strip().lower()[-1:] == text[-1:]
+    }
+    close = get_close_matches(text, near, 1, 0.7)
+    return f"; did you mean {near[close[0]]!r}?" if close else ""

@@ -271,7 +271,8 @@ class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         ----------
         adjacency : mapping
             The keys are vertices in this order, then come the heads that are no keys. For the capacity there
-            may be a mapping with the attributes of the edge, as in NetworkX's ``to_dict_of_dicts``.
+            may be a mapping with the attributes of the edge, as in NetworkX's ``to_dict_of_dicts``. Also
+            ``{(tail, head): capacity}``, and ``{tail: [head, ...]}``, where each capacity is 1.
         capacity : str, default "capacity"
             The attribute with the capacity; an edge without it has infinite capacity.
         undirected : bool
@@ -289,6 +290,8 @@ class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         ('a', 'b', 'c')
         """
         columns = read_dict(adjacency, [Attribute("capacity", capacity, np.inf)])
+        if not columns.values:
+            columns = columns._replace(values={"capacity": [1] * len(columns.first)})
         return cls._from_columns(columns, undirected, merge=undirected)
 
     @classmethod
@@ -305,11 +308,11 @@ class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
 
         Parameters
         ----------
-        frame : DataFrame of pandas or polars, Arrow table, structured array of NumPy
+        frame : DataFrame of pandas or polars, Arrow table, structured array of NumPy, list of records
             Or any other object with ``__arrow_c_stream__``.
         source, target, capacity : str
-            Names of columns. Vertices may be anything hashable; they are numbered in the order in which they
-            appear, row by row.
+            Names of columns, in any case. Vertices may be anything hashable; they are numbered in the order
+            in which they appear, row by row.
         undirected : bool
             Whether each arc may carry flow either way, up to its capacity.
 

@@ -28,11 +28,16 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.read_only import ReadOnlyArrays
 from .edge_tables import (
+    USUAL_NAMES,
     Attribute,
+    ColumnNames,
     EdgeColumns,
     agree_but_for_rounding,
     check_attribute,
     check_everywhere,
+    edges_of_lists,
+    find_columns,
+    in_known_form,
     is_edge_list,
     is_table,
     listed_once,
@@ -382,6 +387,7 @@ def as_undirected_graph(
     *,
     everywhere: bool = False,
     called: str,
+    names: ColumnNames | None = None,
 ) -> UndirectedGraph:
     """Return what a caller gives as a graph; its weights say whether the matching is weighted.
 
@@ -393,10 +399,14 @@ def as_undirected_graph(
     `weight` is the name of an attribute of the edges, or of a column of a table; or one weight for each edge.
     False: leave the weights out. None: the first of the `usual` attributes or columns that the graph has, if
     any. `everywhere` says that each edge needs the attribute, unless it is called "weight"; otherwise edges
-    without it have weight 1, as in NetworkX. `called` is the function that was called, for messages.
+    without it have weight 1, as in NetworkX. `called` is the function that was called, for messages, `names`
+    has the columns of the ends of edges; None if the caller cannot name any.
     InvalidInputError if `weight` is None, and edges have numbers, but none with a usual name.
     """
     name = weight if isinstance(weight, str) else None
+    graph = in_known_form(graph, "weight")
+    if not is_table(graph):
+        (names or USUAL_NAMES).check_unused(graph)
     if isinstance(graph, UndirectedGraph):
         read = graph
     elif isinstance(graph, tuple):
@@ -404,11 +414,12 @@ def as_undirected_graph(
             raise InvalidInputError(
                 f"a tuple must be (tail, head) or (tail, head, weight), got {len(graph)} entries"
             )
-        read = UndirectedGraph.from_arrays(*graph)
+        edges = edges_of_lists(graph, ["weight"])
+        read = UndirectedGraph.from_arrays(*graph) if edges is None else UndirectedGraph._from_columns(edges)
     elif hasattr(graph, "tocsr"):
         read = UndirectedGraph.from_scipy(graph, weights=weight is None)
     else:
-        labelled = _labelled_graph(graph, name, usual if weight is None else (), everywhere, called)
+        labelled = _labelled_graph(graph, name, usual if weight is None else (), everywhere, called, names)
         if labelled is not None:
             given = name is not None or weight is None or weight is False
             return labelled if given else labelled.with_weights(weight)
@@ -428,7 +439,12 @@ def as_undirected_graph(
 
 
 def _labelled_graph(
-    graph: GraphInput, name: str | None, usual: Sequence[str], everywhere: bool, called: str
+    graph: GraphInput,
+    name: str | None,
+    usual: Sequence[str],
+    everywhere: bool,
+    called: str,
+    names: ColumnNames | None,
 ) -> UndirectedGraph | None:
     """Return the graph of an object whose vertices have labels; None for other objects.
 
@@ -451,11 +467,22 @@ def _labelled_graph(
         columns = read_dict(graph, _attributes(name, _default(name, everywhere)))
         return UndirectedGraph._from_columns(columns, merge=True)
     if is_table(graph):
-        if usual:
-            name = usual_column(graph, usual, ("source", "target"))
         with other_names_by("UndirectedGraph.from_pandas"):
-            return UndirectedGraph.from_pandas(graph, weight=name)
+            return UndirectedGraph.from_pandas(graph, **undirected_columns(graph, name, usual, names))
     return None
+
+
+def undirected_columns(
+    table: TableInput, name: Hashable | None, usual: Sequence[str], names: ColumnNames | None
+) -> dict[str, Hashable]:
+    """Return the columns of a table with the ends of edges and, if there is one, with the weight.
+
+    That has the `name`, or the first of the `usual` ones.
+    """
+    given = (names or USUAL_NAMES)._replace(weight=name)
+    found = find_columns(table, {"weight": ()}, given, advise=names is not None)
+    column = usual_column(table, usual, tuple(found.values())) if usual else None
+    return found if column is None else {**found, "weight": column}
 
 
 def _default(name: str | None, everywhere: bool) -> int | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array, Untyped
 from ..errors import InvalidInputError
-from .edge_tables import numbers_by_label
+from .edge_tables import did_you_mean, labels_twice, numbers_by_label
 
 
 class VertexNames:
@@ -37,13 +37,7 @@ class VertexNames:
             try:
                 return self._label_index[name]
             except (KeyError, TypeError):
-                alike: Any = None
-                if isinstance(name, int | np.integer):
-                    alike = str(name)
-                elif isinstance(name, str) and name.isdecimal():
-                    alike = int(name)
-                hint = f": its label is {alike!r}" if alike is not None and alike in self._label_index else ""
-                raise InvalidInputError(f"vertex {name!r} is not in the graph{hint}") from None
+                raise unknown_vertex(self.labels, name) from None
         if isinstance(name, bool | np.bool_) or not isinstance(name, int | np.integer):
             raise InvalidInputError(f"a vertex must be an integer, got {name!r}")
         if not 0 <= name < self.num_vertices:
@@ -65,17 +59,17 @@ class VertexNames:
     def by_vertex(self, values: AnyArray, name: str, rest: float | None, *, finite: bool = False) -> AnyArray:
         """Return numbers of vertices as a list in the order of the vertices, if they are given by name.
 
-        A mapping gives them so; a Series of pandas, too, if the vertices have labels. Vertices that are left
-        out get `rest`. Other values are returned unchanged; `name` says for messages what they are.
+        A mapping gives them so, and a table of vertices and numbers; a Series of pandas, too, if the vertices
+        have labels. Vertices that are left out get `rest`. Other values are returned unchanged; `name` says
+        for messages what they are.
         InvalidInputError: there is no such vertex, or its number is NaN, or infinite although it must be
         `finite`.
         """
-        if len(getattr(values, "columns", ())) == 1 and hasattr(values, "iloc"):
-            values = values.iloc[:, 0]  # a table of one column is that column
-        if not isinstance(values, Mapping) and (self.labels is None or not hasattr(values, "items")):
+        given = numbers_by_label(values, name, labelled=self.labels is not None)
+        if given is None:
             return values
         found: list[Untyped] = [rest] * self.num_vertices
-        for vertex, value in numbers_by_label(values, name).items():
+        for vertex, value in given.items():
             if isinstance(value, float | np.floating) and (np.isnan(value) or (finite and np.isinf(value))):
                 must = ": it must be finite" if finite else ""
                 raise InvalidInputError(f"the {name} of {vertex!r} is {value}{must}")
@@ -180,6 +174,16 @@ class ArcNames(VertexNames):
         return which, arcs[place], place >= len(forward)
 
 
+def unknown_vertex(
+    labels: tuple[Hashable, ...] | None, name: Hashable, where: str = "graph"
+) -> InvalidInputError:
+    """Return the error about a name that no vertex has; it suggests a label that is like it."""
+    labels = labels or ()
+    alike = next((label for label in labels if str(label) == str(name)), None)
+    hint = did_you_mean(name, labels) if alike is None else f": its label is {alike!r}"
+    return InvalidInputError(f"vertex {name!r} is not in the {where}{hint}")
+
+
 def _hashable(value: object) -> bool:
     try:
         hash(value)
@@ -195,6 +199,8 @@ def numbers_of_labels(
     if labels is None:
         return None
     numbers = dict(zip(labels, range(len(labels)), strict=True))
-    if not len(numbers) == len(labels) == num_vertices:
+    if len(numbers) < len(labels) == num_vertices:
+        raise InvalidInputError(labels_twice(labels, "vertices"))
+    if len(labels) != num_vertices:
         raise InvalidInputError(f"{len(numbers)} different labels for {num_vertices} vertices")
     return numbers

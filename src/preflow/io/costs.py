@@ -24,6 +24,7 @@ import numpy as np
 
 from ..arrays import AnyArray, Array
 from ..errors import ParseError
+from ..graph.edge_tables import ColumnNames
 from ..graph.network import EXACT_FLOAT, INT64_MAX
 from ..graph.sparse_input import read_sparse
 from .dimacs import parse_problem, rows_of_file
@@ -31,7 +32,7 @@ from .files import check_text, check_vertices, parsing, read_bytes
 from .number_rows import COMMENT, is_number, read_numbers, rows_of, separator_of
 from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
 from .record_reader import INTEGER, announced_bytes, shown
-from .tables import PARQUET, is_table, read_cost_table
+from .tables import EXCEL, PARQUET, TextFormat, is_table, read_cost_table
 from .tables import CostFile as CostFile
 
 if TYPE_CHECKING:
@@ -49,14 +50,23 @@ STORED = {
 }
 
 
-def read_costs(path: str | Path, *, ends: tuple[str, str] | None = None) -> CostFile:
+def read_costs(
+    path: str | Path,
+    *,
+    ends: tuple[str, str] | None = None,
+    cost: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+) -> CostFile:
     """Read costs; the content of the file says which kind it is.
 
-    `ends` are the columns of rows and of columns in a table, where their names do not say so. ParseError: the
-    file cannot be read or is malformed, or has more than 2**22 rows and columns, and 256 more for each cost.
+    Of a table, `ends` are the columns of rows and of columns, and `cost` is that of the costs, where their
+    names do not say so; `encoding` is that of the text, and `decimal` the point of its numbers. ParseError:
+    the file cannot be read or is malformed, or has more than 2**22 rows and columns, and 256 more for each
+    cost.
     """
     if is_table(path) and not is_matrix(path):
-        return read_cost_table(path, ends=ends)
+        return read_cost_table(path, names=ColumnNames(ends, cost=cost), text=TextFormat(encoding, decimal))
     with parsing(path, "file of costs"):
         data = read_bytes(path, _announced)
         if data.startswith(NUMPY_MAGIC):
@@ -148,7 +158,7 @@ def is_matrix(path: str | Path) -> bool:
 
     ParseError: its first line may be one or the other.
     """
-    if not is_table(path) or str(path).endswith(PARQUET):
+    if not is_table(path) or str(path).lower().endswith((PARQUET, EXCEL)):
         return False
     data = read_bytes(path)
     first = next(rows_of(data), None)

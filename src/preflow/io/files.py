@@ -12,8 +12,10 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
+from zipfile import ZipFile
 
 from ..errors import InvalidInputError, ParseError
 
@@ -131,6 +133,14 @@ def check_text(path: str | Path, data: bytes) -> None:
         found = "a volume, which `preflow segment` reads"
     if found is not None or b"\0" in data[:HEAD]:
         raise ParseError(path, None, f"text is expected, and this is {found or 'a binary file'}")
+
+
+def check_expansion(path: str | Path, archive: bytes) -> None:
+    """Raise ParseError if the files in a zip archive are far larger than it: see `MOST_EXPANSION`."""
+    with ZipFile(BytesIO(archive)) as files:
+        size = sum(each.file_size for each in files.infolist())
+    if size > max(MOST_UNANNOUNCED, MOST_EXPANSION * len(archive)):
+        raise ParseError(path, None, f"expands to {size:,} bytes, which is more than a file of its size may")
 
 
 def _expanded(path: Path, data: bytes, announced: Announced | None, magic: bytes) -> bytes:

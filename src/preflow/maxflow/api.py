@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array, NetworkInput
+from ..arrays import AnyArray, Array, ColumnName, EndsNames, NetworkInput
 from ..certify.cut import cut_capacity
 from ..certify.flow import COARSE
 from ..cuda.runtime import Device
 from ..errors import CapacityOverflowError, SolverError
 from ..graph.convert import as_flow_problem
+from ..graph.edge_tables import ColumnNames
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.residual import ResidualArrays, build_residual
@@ -66,6 +67,8 @@ def max_flow(
     progress: bool | Reporter = False,
     options: Mapping[str, Any] | None = None,
     flow_limit: float | None = None,
+    ends: EndsNames = None,
+    capacity: ColumnName = None,
 ) -> MaxFlowResult:
     """Find a maximum flow, and with it a minimum cut.
 
@@ -81,7 +84,7 @@ def max_flow(
         Vertices may have labels instead of numbers, anything hashable: in a list of tuples (tail, head,
         capacity), in a dictionary ``{tail: {head: capacity}}``, in a table with the columns "source",
         "target" and "capacity" (a DataFrame of pandas or polars, an Arrow table), and in a NetworkX graph
-        with the attribute "capacity". :class:`preflow.FlowNetwork` takes other columns and attributes.
+        with the attribute "capacity". `ends` and `capacity` name other columns and attributes.
 
         A MaxFlowProblem, which :func:`preflow.read_dimacs` returns, has its own source and sink. So has a
         :class:`preflow.GridNetwork`, whose arcs are numbered as in its `to_flow_problem`.
@@ -109,6 +112,10 @@ def max_flow(
         its `flow` is feasible and has this value (for floats up to rounding), and `upper_bound` is the
         capacity of a cut that need not be minimum. Otherwise the result is that of a call without limit.
         An integer where the capacities are.
+    ends : (str, str), optional
+        Of a table: the columns of tails and heads, where their names do not say so.
+    capacity : str, optional
+        The column of a table, or the attribute of edges, with the capacities. Default: "capacity".
 
     Returns
     -------
@@ -158,7 +165,7 @@ def max_flow(
     {'north': 2, 'south': 3}
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
-    problem = read_flow_problem(network, source, sink)
+    problem = read_flow_problem(network, source, sink, ColumnNames(ends, capacity))
     if flow_limit is not None:
         from ..steps import limit
 
@@ -252,11 +259,13 @@ def tried(
     return applied, replace(request, time_limit=deadline.left())
 
 
-def read_flow_problem(network: NetworkInput, source: Any, sink: Any) -> FlowProblem:
+def read_flow_problem(
+    network: NetworkInput, source: Any, sink: Any, names: ColumnNames | None = None
+) -> FlowProblem:
     """Read a network in any form that :func:`max_flow` takes, and check its terminals."""
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
-        flow_network, source, sink = as_flow_problem(network, source, sink)
+        flow_network, source, sink = as_flow_problem(network, source, sink, names)
     return FlowProblem(flow_network, *flow_network.terminals(source, sink), seconds)
 
 

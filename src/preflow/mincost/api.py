@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, NetworkInput, SupplyInput
+from ..arrays import Array, ColumnName, EndsNames, NetworkInput, SupplyInput
 from ..certify.exact import as_floats, as_integers
 from ..certify.min_cost_flow import (
     CostAndGap,
@@ -45,7 +45,7 @@ from ..graph.cost_network import (
     net_of_one_way,
     supplies_or_own,
 )
-from ..graph.edge_tables import labels_of
+from ..graph.edge_tables import ColumnNames, labels_of
 from ..graph.negative_cycle import negative_cycle
 from ..graph.network import EXACT_FLOAT, INT64_MAX, exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using
@@ -98,6 +98,10 @@ def min_cost_flow(
     time_limit: float | None = None,
     progress: bool | Reporter = False,
     options: Mapping[str, Any] | None = None,
+    ends: EndsNames = None,
+    capacity: ColumnName = None,
+    cost: ColumnName = None,
+    lower: ColumnName = None,
 ) -> MinCostFlowResult:
     """Find a flow of minimum cost that sends all supplies to the demands.
 
@@ -123,6 +127,8 @@ def min_cost_flow(
     warm_start : MinCostFlowResult, optional
         A result for a network with the same arcs, whose costs, capacities and supplies may differ. The solve
         starts from its flow and its potentials. :class:`preflow.MinCostFlow` keeps the last result.
+    ends, capacity, cost, lower : str, optional
+        The columns of a table, or attributes of a NetworkX graph, that have other names; `ends` are two.
 
     Returns
     -------
@@ -161,7 +167,7 @@ def min_cost_flow(
     with timed(seconds, "build"):
         if supply is None and amount is None:
             check_demands_named(network)
-        read = as_cost_network(network)
+        read = as_cost_network(network, ColumnNames(ends, capacity, cost, lower))
     call = MinCostCall.prepare(read, supply, (source, sink, amount), request, warm_start)
     call.count(seconds)
     return call.run(call.min_cost_flow, request)

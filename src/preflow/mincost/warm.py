@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Arcs, Array, NetworkInput, Vertices
+from ..arrays import Arcs, Array, ColumnName, EndsNames, NetworkInput, Vertices
 from ..graph.changing import Changing, read_arc_changes, read_changes, read_ends
 from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named, lower_of, supplies_or_own
+from ..graph.edge_tables import ColumnNames
 from ..graph.network import common_dtype, read_signed
 from ..method_names import CostFlowMethodName
 from ..progress import Reporter
@@ -32,7 +33,7 @@ class MinCostFlow(Changing[MinCostFlowResult]):
     network : CostNetwork, or what :func:`preflow.min_cost_flow` takes
     supply : array of numbers, shape (num_vertices,), or mapping, optional
         Default: the supplies of the network.
-    method, threads, options
+    method, threads, options, ends, capacity, cost, lower
         As in :func:`preflow.min_cost_flow`.
 
     Attributes
@@ -61,12 +62,16 @@ class MinCostFlow(Changing[MinCostFlowResult]):
         method: CostFlowMethodName | str = "auto",
         threads: int | None = None,
         options: Mapping[str, Any] | None = None,
+        ends: EndsNames = None,
+        capacity: ColumnName = None,
+        cost: ColumnName = None,
+        lower: ColumnName = None,
     ) -> None:
         super().__init__()
         with timed(self._reading, "build"):
             if supply is None:
                 check_demands_named(network)
-            read = as_cost_network(network)
+            read = as_cost_network(network, ColumnNames(ends, capacity, cost, lower))
         if supply is not None or read.supply is None:
             read = replace(read, supply=supplies_or_own(read, supply))
         self.network: CostNetwork = read

@@ -282,7 +282,7 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
         """Build the network; arguments are those of :func:`assign_jobs`."""
         if not isinstance(partial, bool):
             raise InvalidInputError(f"partial must be True or False, got {partial!r}")
-        given = one_matrix(with_edges_read(cost), maximize)
+        given = one_matrix(with_edges_read(cost, advise=False), maximize)
         _, n, m = given.shape
         workers, jobs = given.labels or (None, None)
         pairs = given.to_sparse() if isinstance(given, DenseCosts) else given

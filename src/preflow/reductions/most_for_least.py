@@ -20,12 +20,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, NetworkInput, Vertices
+from ..arrays import Array, ColumnName, EndsNames, NetworkInput, Vertices
 from ..certify.exact import exact_dot
 from ..certify.fields import checked_array, checked_number
 from ..certify.min_cost_flow import amount_slack, cut_bound, dual_bound, is_near, total_amount
 from ..errors import CapacityOverflowError, NotOptimalError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network, lower_of, supplies_or_own
+from ..graph.edge_tables import ColumnNames
 from ..graph.network import INT64_MAX, FlowNetwork, exact_sum
 from ..maxflow.api import max_flow
 from ..method_names import CostFlowMethodName, DeviceName
@@ -172,6 +173,10 @@ def max_flow_min_cost(
     time_limit: float | None = None,
     progress: bool | Reporter = False,
     options: Mapping[str, Any] | None = None,
+    ends: EndsNames = None,
+    capacity: ColumnName = None,
+    cost: ColumnName = None,
+    lower: ColumnName = None,
 ) -> MaxFlowMinCostResult:
     """Find the cheapest of all maximum flows.
 
@@ -186,6 +191,8 @@ def max_flow_min_cost(
         possible.
     method, options
         As in :func:`preflow.min_cost_flow`. "auto" chooses the method of the maximum flow.
+    ends, capacity, cost, lower
+        As in :func:`preflow.min_cost_flow`.
     device, threads, time_limit, progress
         As in :func:`preflow.max_flow`, for all solves together.
 
@@ -223,8 +230,8 @@ def max_flow_min_cost(
     deadline = Deadline(Request(METHODS, method, device, threads, time_limit, progress, options).time_limit)
     reading: dict[str, float] = {}
     with timed(reading, "build"):
-        read = as_cost_network(network).plain()
-    ends = sources, sinks = read.terminals(source, sink)
+        read = as_cost_network(network, ColumnNames(ends, capacity, cost, lower)).plain()
+    terminals = sources, sinks = read.terminals(source, sink)
 
     def shared() -> Keywords:
         """Return the arguments of the next solve, with the time that is left."""
@@ -234,23 +241,23 @@ def max_flow_min_cost(
     base: Array | None = None
     seconds: dict[str, float] = {}
     if read.lower is not None or (read.supply is not None and read.supply.any()):
-        circulation = CirculationAsMaxFlow.of(_with_return_arcs(read, *ends))
+        circulation = CirculationAsMaxFlow.of(_with_return_arcs(read, *terminals))
         first = max_flow(circulation.network, circulation.source, circulation.sink, **shared())
         _count(seconds, first.stats)
         try:
             feasible = circulation.completed(first, **shared()).flow
         except NotOptimalError:
             stats = first.stats.including(reading)
-            return _unfinished(read, ends, 0, first.upper_bound, stats, _within_bounds(read))
+            return _unfinished(read, terminals, 0, first.upper_bound, stats, _within_bounds(read))
         base, amount = feasible[: read.num_arcs], total_amount(feasible[read.num_arcs :][: len(sources)])
     rest = max_flow(_residual(read, base), sources, sinks, **shared())
     _count(seconds, rest.stats)
     if rest.status != "optimal":
         flow = rest.flow if base is None else base + rest.flow
         bounds = amount + rest.lower_bound, amount + rest.upper_bound
-        return _unfinished(read, ends, *bounds, rest.stats.including(reading), flow.copy())
+        return _unfinished(read, terminals, *bounds, rest.stats.including(reading), flow.copy())
     arguments: Keywords = {**shared(), "method": method, "options": options}
-    found, sent = _sent_at_least_cost(read, ends, amount + rest.value, arguments)
+    found, sent = _sent_at_least_cost(read, terminals, amount + rest.value, arguments)
     taken = {"amount": sum(seconds.values()), **found.stats.seconds}
     own = supplies_or_own(read, None).copy()
     bound = cut_bound(read, own, rest.sink_side)

@@ -408,9 +408,9 @@ def _with_labels(
     profit: ArrayLike | Mapping[Hashable, float],
 ) -> tuple[tuple[Hashable, ...] | None, ArrayLike]:
     """Return the labels of a mapping or a Series, None of others, and the numbers."""
-    if not hasattr(profit, "items"):
-        return None, profit
     given = numbers_by_label(profit, "profit")
+    if given is None:
+        return None, cast("ArrayLike", profit)
     return tuple(given), list(given.values())
 
 

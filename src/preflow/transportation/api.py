@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, EndsNames
 from ..certify.device_transport import proofs_on_device
 from ..certify.exact import exact_dot, rounded_up, scaled_exactly, times_powers
 from ..certify.transport import (
@@ -88,6 +88,8 @@ def transport(
     time_limit: float | None = None,
     progress: bool | Reporter = False,
     options: Mapping[str, Any] | None = None,
+    weight: str | None = None,
+    ends: EndsNames = None,
 ) -> Any:
     """Find the cheapest plan that moves masses from rows to columns: exact optimal transport.
 
@@ -116,6 +118,8 @@ def transport(
     unmatched_cost : number, or (rows, columns), optional
         What each unit costs that stays in its row, and each that a column lacks; as in
         :func:`preflow.linear_assignment`. Then any amount may be moved, and the total counts all.
+    weight, ends : optional
+        Of a table: the columns of costs, and of rows and columns, as in :func:`preflow.linear_assignment`.
     method : str
         A name from ``preflow.methods("transport")``, or "auto".
     device, threads, time_limit, progress, options
@@ -160,7 +164,7 @@ def transport(
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
     asked = Asked(partial, amount, unmatched_cost)
-    call = TransportCall.prepare(cost, a, b, request, asked)
+    call = TransportCall.prepare(cost, a, b, request, asked, weight=weight, ends=ends)
     try:
         results = call.run(call.transport, request)
     except InfeasibleFlowError as error:
@@ -189,16 +193,25 @@ class TransportCall(Call[Any]):
 
     @classmethod
     def prepare(
-        cls, cost: AnyArray, a: ArrayLike, b: ArrayLike, request: Request, asked: Asked = ALL
+        cls,
+        cost: AnyArray,
+        a: ArrayLike,
+        b: ArrayLike,
+        request: Request,
+        asked: Asked = ALL,
+        **names: Any,
     ) -> TransportCall:
-        """Read the costs and the masses, and choose the method."""
+        """Read the costs, with `names` of the columns of a table, and the masses, and choose the method."""
         shape = None
         if isinstance(cost, tuple):
             shape = (*np.shape(a), 1)[0], (*np.shape(b), 1)[0]
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
             costs: TransportCosts = as_costs(
-                with_edges_read(cost, shape=shape), False, threads=request.most_threads, may_be_huge=True
+                with_edges_read(cost, shape=shape, **names),
+                False,
+                threads=request.most_threads,
+                may_be_huge=True,
             )
         if getattr(costs, "base", None) is not None:
             raise InvalidInputError("integer costs are at most 2**59 in size")

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...arrays import AnyArray
+from ...arrays import AnyArray, EndsNames
 from ...errors import InvalidInputError
 from ...graph.cost_edges import with_edges_read
 from ...method_names import AssignmentMethodName, DeviceName
@@ -24,8 +24,9 @@ def linear_assignment(
     maximize: bool = False,
     sizes: AnyArray = None,
     shape: tuple[int, int] | None = None,
-    weight: str = "weight",
+    weight: str | None = None,
     rows: Iterable[Hashable] | None = None,
+    ends: EndsNames = None,
     method: AssignmentMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
@@ -69,8 +70,11 @@ def linear_assignment(
         The number of rows and of columns of each matrix of a batch; entries beyond these are ignored.
     shape : (int, int), optional
         Numbers of rows and columns for costs (row, column, cost). Default: as many as the edges need.
-    weight : str, default "weight"
+    weight : str, optional
         The edge attribute of a NetworkX graph, a list or a dictionary that has the cost; every edge needs it.
+        Default: "weight". Of a table: the column of costs. Default: "cost".
+    ends : (str, str), optional
+        Of a table of pairs: the columns of rows and of columns, where their names do not say so.
     rows : iterable of vertices, optional
         The vertices of a NetworkX graph that are rows. Default: those with the attribute ``bipartite=0``,
         as in :meth:`preflow.BipartiteGraph.from_networkx`.
@@ -148,7 +152,7 @@ def linear_assignment(
         )
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
-        cost = with_edges_read(cost, shape=shape, weight=weight, rows=rows)
+        cost = with_edges_read(cost, shape=shape, weight=weight, rows=rows, ends=ends)
     if unmatched_cost is not None:
         from .singles import assign_with_singles
 

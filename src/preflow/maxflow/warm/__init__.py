@@ -61,10 +61,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...arrays import Arcs, Array, Indices, Int64, NetworkInput, Vertices
+from ...arrays import Arcs, Array, ColumnName, EndsNames, Indices, Int64, NetworkInput, Vertices
 from ...errors import InvalidInputError
 from ...graph.changing import Changing, read_arc_changes, read_ends
 from ...graph.convert import as_flow_problem
+from ...graph.edge_tables import ColumnNames
 from ...graph.network import (
     FlowNetwork,
     common_dtype,
@@ -533,6 +534,7 @@ class MaxFlow(Changing[MaxFlowResult]):
     network : FlowNetwork, or what :func:`preflow.max_flow` takes
         Arrays on a GPU are copied to the host.
     source, sink : vertex, or collection of vertices
+    ends, capacity
         As in :func:`preflow.max_flow`.
 
     Attributes
@@ -570,10 +572,18 @@ class MaxFlow(Changing[MaxFlowResult]):
     2
     """
 
-    def __init__(self, network: NetworkInput, source: Vertices = None, sink: Vertices = None) -> None:
+    def __init__(
+        self,
+        network: NetworkInput,
+        source: Vertices = None,
+        sink: Vertices = None,
+        *,
+        ends: EndsNames = None,
+        capacity: ColumnName = None,
+    ) -> None:
         super().__init__()
         with timed(self._reading, "build"):
-            read, source, sink = as_flow_problem(network, source, sink)
+            read, source, sink = as_flow_problem(network, source, sink, ColumnNames(ends, capacity))
         self._given: FlowNetwork = read.on_host()
         self.sources, self.sinks = self._read_terminals(source, sink)
         self._capacity: Array = self._given.capacity

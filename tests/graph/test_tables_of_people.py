@@ -1,0 +1,307 @@
+"""Tables and containers as people have them: names of columns, and the same rules as on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+import preflow
+from preflow.errors import InvalidInputError
+from preflow.graph.convert import as_flow_network
+from tests.graph.test_edge_tables import ROADS, table_of
+
+pytestmark = pytest.mark.fast
+
+LINKS = pd.DataFrame(
+    {
+        "LINK": [1, 2, 3, 4],
+        "A": [1, 2, 1, 3],
+        "B": [2, 3, 3, 4],
+        "Trucks/day": [10, 10, 5, 7],
+        "km": [1, 2, 9, 1],
+    }
+)
+NAMED = {"ends": ("A", "b"), "capacity": "trucks/day"}
+SUPPLY = {1: 6, 4: -6}
+PRICES = pd.DataFrame(
+    {"source": ["a", "a", "b"], "target": ["b", "c", "c"], "capacity": [4, 4, 4], "cost": [1, 5, 2]}
+)
+
+
+class TestNames:
+    def test_of_flows(self) -> None:
+        assert preflow.max_flow(LINKS, 1, 4, **NAMED).value == 7
+        assert preflow.min_cut(LINKS, 1, 4, **NAMED).value == 7
+        assert preflow.MaxFlow(LINKS, 1, 4, **NAMED).solve().value == 7
+        assert preflow.min_cost_flow(LINKS, SUPPLY, **NAMED, cost="km").cost == 6 * 4
+        assert preflow.MinCostFlow(LINKS, SUPPLY, **NAMED, cost="km").solve().cost == 6 * 4
+        assert preflow.max_flow_min_cost(LINKS, 1, 4, **NAMED, cost="km").amount == 7
+        least = preflow.min_cost_flow(LINKS, SUPPLY, **NAMED, cost="km", lower="LINK").flow
+        assert least.tolist() == [3, 3, 3, 6]
+
+    def test_of_graphs_and_costs(self) -> None:
+        assert preflow.matching(LINKS, ends=("A", "B"), weight="km").weight == 9
+        assert preflow.global_min_cut(LINKS, ends=("A", "B"), weight="km").value == 1
+        assert preflow.gomory_hu_tree(LINKS, ends=("A", "B"), weight="km").min_cut_value(1, 2) == 3
+        assert preflow.bipartite_matching(LINKS, ends=("A", "B")).cardinality == 3
+        pairs = pd.DataFrame({"id": [1, 2, 3], "who": [7, 7, 8], "what": [1, 2, 1], "hours": [3, 1, 2]})
+        names: dict[str, Any] = {"ends": ("who", "what"), "weight": "hours"}
+        assert preflow.linear_assignment(pairs, **names).pairs() == [(7, 2), (8, 1)]
+        assert preflow.transport(pairs, {7: 1, 8: 1}, {1: 1, 2: 1}, **names).cost == 3
+
+    @pytest.mark.parametrize(
+        ("solve", "advice"),
+        [
+            (lambda table: preflow.max_flow(table, 1, 4), "ends=('FIRST', 'SECOND') names them"),
+            (lambda table: preflow.min_cost_flow(table, SUPPLY), "ends=('FIRST', 'SECOND') names them"),
+            (preflow.matching, "ends=('FIRST', 'SECOND') names them"),
+            (preflow.edge_connectivity, "(UndirectedGraph.from_pandas takes other names)"),
+            (
+                lambda table: preflow.parametric_max_flow(table, [0] * 4, 1, 4),
+                "(FlowNetwork.from_pandas takes other names)",
+            ),
+        ],
+    )
+    def test_a_column_that_numbers_the_rows(self, solve: Callable[[Any], Any], advice: str) -> None:
+        """It is never taken for an end; the error says what the function has."""
+        with pytest.raises(InvalidInputError) as caught:
+            solve(LINKS)
+        assert "there are 'LINK', 'A', 'B', 'Trucks/day', 'km'" in str(caught.value)
+        assert str(caught.value).endswith(advice)
+
+    @pytest.mark.parametrize(
+        ("names", "message"),
+        [
+            ({"ends": ("A", "B")}, "no column 'capacity'; there are: .*; capacity='NAME' names another one"),
+            ({"ends": ("A", "C")}, "there is no column 'C'; there are: 'LINK', 'A'"),
+            ({"ends": ("A", "a")}, "both ends of edges are in column 'A'"),
+            ({"ends": "A"}, "ends are two names of columns, got 'A'"),
+            ({"ends": ("A", "B"), "capacity": "Truck/day"}, "no column .*; did you mean 'Trucks/day'"),
+        ],
+    )
+    def test_errors(self, names: dict[str, Any], message: str) -> None:
+        with pytest.raises(InvalidInputError, match=message):
+            preflow.max_flow(LINKS, 1, 4, **names)
+
+    def test_names_for_what_has_none(self) -> None:
+        arrays = ([0], [1], [3])
+        for network in (arrays, preflow.FlowNetwork.from_arrays(*arrays), np.eye(2)):
+            with pytest.raises(InvalidInputError, match="capacity='x' names columns of a table"):
+                preflow.max_flow(network, 0, 1, capacity="x")
+        with pytest.raises(InvalidInputError, match=r"ends=\('a', 'b'\) names columns .* this is a list"):
+            preflow.max_flow(ROADS, "depot", "shop", ends=("a", "b"))
+        grid = preflow.GridNetwork.from_arrays(np.ones((2, 2), int), np.ones((2, 2), int), 1)
+        for solve in (preflow.max_flow, preflow.min_cut):
+            with pytest.raises(InvalidInputError, match="capacity='x' names"):
+                solve(grid, capacity="x")
+
+    def test_attributes(self) -> None:
+        graph = nx.DiGraph()
+        graph.add_weighted_edges_from(ROADS, "lorries")
+        for network in (graph, nx.to_dict_of_dicts(graph), list(graph.edges(data=True))):
+            assert preflow.max_flow(network, "depot", "shop", capacity="lorries").value == 5
+        found = preflow.min_cost_flow(
+            graph, {"depot": 1, "shop": -1}, capacity="lorries", cost="lorries", lower="none"
+        )
+        assert found.cost == 6
+
+    def test_lower_bounds_are_not_left_out(self) -> None:
+        table = PRICES.assign(lower=[0, 1, 0])
+        with pytest.raises(InvalidInputError, match="row 1, from 0: column 'lower' has a lower bound"):
+            preflow.max_flow(table, "a", "c")
+        assert preflow.max_flow(PRICES.assign(lower=0), "a", "c").value == 8
+        assert preflow.max_flow_min_cost(table, "a", "c").amount == 8
+
+    @pytest.mark.parametrize(
+        "header", ["Source,Target,Weight", "u,v,weight", "FROM , to,weight", "a,b,weight"]
+    )
+    def test_usual_names(self, header: str) -> None:
+        """The same names, in any case, as on the command line."""
+        table = pd.DataFrame([("x", "y", 1), ("y", "z", 5)], columns=header.split(","))
+        assert preflow.matching(table).weight == 5
+        capacities = table.set_axis([*table.columns[:2], "Capacity"], axis=1)
+        assert preflow.max_flow(capacities, "x", "z").value == 1
+        assert preflow.bipartite_matching(table, ends=tuple(table.columns[:2])).cardinality == 2
+
+
+class TestContainers:
+    PAIRS = {(u, v): c for u, v, c in ROADS}  # noqa: RUF012
+
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda: TestContainers.PAIRS,
+            lambda: pd.Series(TestContainers.PAIRS),
+            lambda: table_of("pandas", ROADS, ("from", "to", "n")).groupby(["from", "to"])["n"].sum(),
+            lambda: table_of("pandas", ROADS, ("A", "B", "capacity")).set_index(["A", "B"]),
+            lambda: table_of("pandas", ROADS, ("A", "B", "cap")).groupby(["A", "B"]).sum(),
+            lambda: zip(*zip(*ROADS, strict=True), strict=True),
+            lambda: (list(edge) for edge in ROADS),
+            lambda: dict(enumerate(ROADS)).values(),
+            lambda: [dict(zip(("source", "target", "capacity"), edge, strict=True)) for edge in ROADS],
+            lambda: tuple(map(list, zip(*ROADS, strict=True))),
+            lambda: tuple(pd.Series(part) for part in zip(*ROADS, strict=True)),
+            lambda: tuple(map(np.array, zip(*ROADS, strict=True))),
+        ],
+    )
+    def test_flows(self, make: Callable[[], Any]) -> None:
+        network = as_flow_network(make())
+        assert sorted(network.labels) == ["depot", "north", "shop", "south"]
+        assert preflow.max_flow(make(), "depot", "shop").value == 5
+
+    def test_unit_capacities(self) -> None:
+        graph = {"a": ["b", "c"], "b": ["d"], "c": {"d"}}
+        assert preflow.max_flow(graph, "a", "d").value == 2
+        assert preflow.max_flow(graph, "a", "d").flow.dtype == np.int64
+
+    def test_costs(self) -> None:
+        pairs = {(u, v): (k, c) for u, v, k, c in PRICES.itertuples(index=False)}
+        costs = {pair: cost for pair, (_, cost) in pairs.items()}
+        supply = {"a": 6, "c": -6}
+        indexed = PRICES.set_index(["source", "target"])
+        for network in (pairs, indexed, [dict(row) for _, row in PRICES.iterrows()]):
+            assert preflow.min_cost_flow(network, supply).cost == 22
+        assert preflow.min_cost_flow(tuple(PRICES[name].tolist() for name in PRICES), supply).cost == 22
+        for network in (costs, indexed["cost"]):  # a number alone is the cost
+            assert preflow.min_cost_flow(network, supply).cost == 18
+        hours = {("ada", "sew"): 4, ("ada", "cook"): 1, ("bob", "sew"): 2}
+        labelled = tuple(map(list, zip(*[(*pair, c) for pair, c in hours.items()], strict=True)))
+        for cost in (hours, pd.Series(hours), labelled):
+            assert preflow.linear_assignment(cost).pairs() == [("ada", "cook"), ("bob", "sew")]
+            assert preflow.transport(cost, {"ada": 1, "bob": 1}, {"sew": 1, "cook": 1}).cost == 3
+
+    def test_graphs(self) -> None:
+        friends = {("ada", "bob"): 3, ("bob", "cyd"): 4}
+        for graph in (friends, pd.Series(friends), (["ada", "bob"], ["bob", "cyd"], [3, 4])):
+            assert preflow.matching(graph).weight == 4
+        assert preflow.matching(zip(["a", "b"], ["b", "c"], strict=True)).cardinality == 1
+        for graph in (friends, (["ada", "bob"], ["bob", "cyd"]), {edge: None for edge in friends}):
+            assert preflow.bipartite_matching(graph).cardinality == 2
+
+    def test_labels_that_are_tuples_stay_vertices(self) -> None:
+        network = as_flow_network({(0, 0): {(0, 1): 3}, (0, 1): {(1, 1): 2}})
+        assert network.labels == ((0, 0), (0, 1), (1, 1))
+        assert preflow.bipartite_matching({("a", 1): ["x"], ("b", 2): ["x"]}).cardinality == 1
+
+    @pytest.mark.parametrize(
+        ("network", "message"),
+        [
+            ((["a", "b"], ["b"], [1, 2]), "2 first ends of edges, and 1 of the second ends"),
+            ((["a", "b"], ["b", "c"], [1]), "2 first ends of edges, and 1 of capacity"),
+            ({("a", "b"): "x"}, "capacity 'x' at 0 is not a number"),
+            (
+                [{"source": "a", "target": "b", "capacity": 3}, {"source": "b", "capacity": 3}],
+                "row 1, from 0: no",
+            ),
+            (iter([3, 4]), "edges are tuples"),
+            (iter("ab"), "edges are tuples"),
+        ],
+    )
+    def test_errors(self, network: Any, message: str) -> None:
+        with pytest.raises(InvalidInputError, match=message):
+            preflow.max_flow(network, "a", "b")
+
+
+class TestAmounts:
+    @pytest.mark.parametrize(
+        "supply",
+        [
+            pd.DataFrame({"town": ["a", "c"], "supply": [6, -6]}),
+            pd.DataFrame({"supply": [6, -6], "town": ["a", "c"]}),
+            pd.DataFrame({"x": ["a", "c"], "y": [6, -6]}),
+            pd.DataFrame({"id": [1, 2], "Node": ["a", "c"], "Supply": [6, -6]}),
+            pd.DataFrame({"supply": [6, -6]}, index=["a", "c"]),
+            pd.Series({"c": -6, "a": 6}),
+            [{"town": "a", "supply": 6}, {"town": "c", "supply": -6}],
+            np.array([("a", 6), ("c", -6)], dtype=[("town", "U1"), ("supply", int)]),
+        ],
+    )
+    def test_supplies(self, supply: Any) -> None:
+        assert preflow.min_cost_flow(PRICES, supply).cost == 22
+        assert preflow.CostNetwork.from_pandas(PRICES, supply=supply).supply.tolist() == [6, 0, -6]
+        masses = pd.DataFrame({"shop": ["x", "y"], "mass": [4, 2]})
+        costs = pd.DataFrame([[1, 2], [3, 4]], index=["a", "c"], columns=["x", "y"])
+        assert preflow.transport(costs, {"a": 6}, masses).cost == 8
+
+    @pytest.mark.parametrize(
+        ("supply", "message"),
+        [
+            ({"town": ["a", "c"], "demand": [6, -6]}, "a supply is what a vertex sends"),
+            ({"town": ["a", "a"], "supply": [6, -6]}, "row 1, from 0: supply has two entries for 'a'"),
+            (
+                {"town": ["a", "c"], "supply": [6, "x"]},
+                "'x' in column 'supply' is not a number",
+            ),
+            ({"town": ["a", "c"], "supply": [6, None]}, "row 1, from 0: no value in column 'supply'"),
+            (
+                {"id": [1, 2], "town": ["a", "c"], "supply": [6, -6]},
+                "expected two columns, names and amounts",
+            ),
+            ({"town": ["a", "d"], "supply": [6, -6]}, "vertex 'd' is not in the graph"),
+        ],
+    )
+    def test_errors(self, supply: dict[str, Any], message: str) -> None:
+        with pytest.raises(InvalidInputError, match=message):
+            preflow.min_cost_flow(PRICES, pd.DataFrame(supply))
+
+
+class TestCells:
+    """Text in a cell has the words of the command line."""
+
+    def test_columns(self) -> None:
+        table = pd.DataFrame({"row": ["ada", "bob"], "column": ["sew", "sew"], "cost": [1, "x"]})
+        message = "row 1, from 0: 'x' in column 'cost' is not a number; a pair that is not allowed costs inf"
+        with pytest.raises(InvalidInputError, match=message):
+            preflow.linear_assignment(table)
+        with pytest.raises(
+            InvalidInputError, match=r"'many' in column 'capacity' is not a number; .* is inf"
+        ):
+            preflow.max_flow(PRICES.assign(capacity=[1, "many", 2]), "a", "c")
+
+    def test_matrices(self) -> None:
+        costs = pd.DataFrame({"Mon-N": [4, "x"], "Tue-N": [1, 2]}, index=["ada", "bob"])
+        message = "row 'bob': 'x' in column 'Mon-N' is not a number; a pair that is not allowed costs inf"
+        with pytest.raises(InvalidInputError, match=message):
+            preflow.linear_assignment(costs)
+
+
+class TestVertices:
+    @pytest.mark.parametrize(
+        ("name", "hint"),
+        [
+            ("Achen", "; did you mean 'Aachen'?"),
+            ("aachen", "; did you mean 'Aachen'?"),
+            (" Aachen", "; did you mean 'Aachen'?"),
+            (10, ": its label is '10'"),
+            ("7", ": its label is 7"),
+            ("Moon", ""),
+            (11, ""),
+        ],
+    )
+    def test_a_name_that_is_like_a_label(self, name: Any, hint: str) -> None:
+        edges = [("Aachen", "Köln", 3), ("Köln", "10", 2), ("10", 7, 2)]
+        with pytest.raises(InvalidInputError) as caught:
+            preflow.max_flow(edges, "Köln", name)
+        assert str(caught.value) == f"vertex {name!r} is not in the graph{hint}"
+        shipments = [(u, v, c, 1) for u, v, c in edges]
+        with pytest.raises(InvalidInputError) as caught:
+            preflow.min_cost_flow(shipments, {"Köln": 1, name: -1})
+        assert str(caught.value).endswith(f"is not in the graph{hint}")
+
+    def test_masses(self) -> None:
+        costs = pd.DataFrame([[1, 2]], index=["Aachen"], columns=["x", "y"])
+        with pytest.raises(InvalidInputError, match=r"'Achen', which the problem .*; did you mean 'Aachen'"):
+            preflow.transport(costs, {"Achen": 2}, {"x": 1, "y": 1})
+
+    def test_labels_twice(self) -> None:
+        names = ["a", "b", "a"]
+        matrix = pd.DataFrame(np.eye(3, k=1), index=names, columns=names)
+        with pytest.raises(InvalidInputError, match="two rows of the matrix have the label 'a'"):
+            preflow.max_flow(matrix, "a", "b")
+        with pytest.raises(InvalidInputError, match="two vertices have the label 'a'"):
+            preflow.FlowNetwork(3, [0], [1], [2], labels=("a", "b", "a"))
