@@ -46,7 +46,7 @@ LINES = {
     "solving": 2046,  # types of options say what they may be; methods are tables
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 5408,  # columns of tables are named
-    "vision": 9629,  # volumes in TIFF and folders, written too; what decoders of pictures drop is told
+    "vision": 9816,  # stacks and folders are volumes; slices are upright; answers say their change
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471

@@ -10,7 +10,9 @@ import pytest
 from preflow.errors import InvalidInputError
 from preflow.vision import (
     Painting,
+    Volume,
     grabcut,
+    labels_picture,
     parse_seeds,
     read_image,
     read_volume,
@@ -336,6 +338,22 @@ def test_overlay_of_a_volume_shows_three_slices_the_right_way_up():
     assert (page[4 - 1 - 1, 16 + 2] == 255).all()
     with pytest.raises(InvalidInputError, match="volume has shape"):
         volume_overlay(np.zeros((4, 6)), mask)
+
+
+def test_overlay_of_a_scan_is_turned_as_its_affine_says():
+    mask = np.random.default_rng(0).random((4, 6, 8)) < 0.5
+    values = np.where(mask, 100.0, 0.0)
+    usual = volume_overlay(Volume(values, np.eye(4)), mask)
+    assert (usual == volume_overlay(values, mask)).all()
+    turned = Volume(values[::-1, :, ::-1], np.diag([-1.0, 1, -1, 1]))  # feet first, from left to right
+    mask[...] = False
+    mask[2, 3, 4] = True
+    expected = volume_overlay(values, mask)
+    assert (volume_overlay(turned, mask[::-1, :, ::-1]) == expected).all()
+    labels = mask.astype(int)
+    assert (labels_picture(labels[::-1, :, ::-1], turned) == labels_picture(labels, values)).all()
+    stack = Volume(values, np.eye(4), of_body=False)
+    assert (volume_overlay(stack, mask)[:6, :8] == volume_overlay(values, mask)[5::-1, :8]).all()
 
 
 # A real brain

@@ -163,7 +163,7 @@ def segment(
         steps.verify(result.cut)
     with steps.timed("write", f"writing {out}"):
         if given.volume is not None:
-            write_image(out, volume_overlay(given.values, result.mask))
+            write_image(out, volume_overlay(given.placed, result.mask))
             if mask is not None:
                 write_labels(mask, result.mask, given.volume)
         else:
@@ -184,6 +184,11 @@ class Pixels(NamedTuple):
     values: Any
     shape: tuple[int, ...]
     volume: Volume | None
+
+    @property
+    def placed(self) -> Array | Volume:
+        """The values, with their place in space where they have one."""
+        return self.values if self.volume is None else self.volume
 
     @classmethod
     def read(cls, image: str) -> Pixels:
@@ -367,7 +372,7 @@ def segment_labels(
     if verify:
         steps.verify(result)
     with steps.timed("write", f"writing {out}"):
-        write_image(out, labels_picture(result.labels, given.values))
+        write_image(out, labels_picture(result.labels, given.placed))
         if labels is not None and given.volume is not None and not labels.lower().endswith(".npy"):
             write_labels(labels, result.labels, given.volume)
         elif labels is not None:

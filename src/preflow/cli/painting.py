@@ -46,11 +46,6 @@ def paint(image: str, *, spacing: str | None = None, port: int, browser: bool, *
     check_installed()
     with working(f"reading {image}"):
         given = Pixels.read(image)
-        painting = Painting(given.values, spacing=spacing_of(spacing, given), **look)
+        painting = Painting(given.placed, spacing=spacing_of(spacing, given), **look)
     interrupts.grace = 5.0  # seconds for the last replies to the pages
-    serve(
-        Session(painting, name=Path(image).name, volume=given.volume),
-        port=port,
-        browser=browser,
-        announce=click.echo,
-    )
+    serve(Session(painting, name=Path(image).name), port=port, browser=browser, announce=click.echo)

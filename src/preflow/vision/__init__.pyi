@@ -31,6 +31,7 @@ from .pictures import overlay as overlay
 from .pictures import read_image as read_image
 from .pictures import read_scribbles as read_scribbles
 from .pictures import write_image as write_image
+from .planes import Volume as Volume
 from .seeds import box as box
 from .seeds import parse_seeds as parse_seeds
 from .seeds import seeds_from_labels as seeds_from_labels
@@ -43,7 +44,6 @@ from .segmentation import segmentation_network as segmentation_network
 from .stereo import Stereo as Stereo
 from .stereo import bad_pixels as bad_pixels
 from .stereo import match_stereo as match_stereo
-from .volumes import Volume as Volume
 from .volumes import read_volume as read_volume
 from .volumes import volume_overlay as volume_overlay
 from .volumes import write_labels as write_labels

@@ -30,6 +30,7 @@ from ..solving.read_only import read_only_view
 from ..solving.run import Control
 from ..stats import SolveStats
 from .colour_models import Palette
+from .planes import Volume
 from .seeds import Point, bounding_box, box, stroke
 from .segmentation import (
     CAPACITY_PER_NAT,
@@ -99,7 +100,7 @@ class Painting:
 
     Parameters
     ----------
-    image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
+    image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels); or Volume
         As for :func:`preflow.vision.segment`. An array with three axes is an image with channels if the last
         axis has length 4 or less, unless `spacing` has three numbers; alpha, the fourth, is left out.
     smoothness, sigma, connectivity, spacing, model, components, prior
@@ -111,6 +112,8 @@ class Painting:
     ----------
     segmentation : Segmentation or None
         The last answer of :meth:`solve`.
+    volume : Volume or None
+        The volume that was given, whose affine says which way its slices are shown.
 
     Raises
     ------
@@ -147,7 +150,7 @@ class Painting:
 
     def __init__(
         self,
-        image: ArrayLike,
+        image: ArrayLike | Volume,
         *,
         smoothness: float = 50.0,
         sigma: float | None = None,
@@ -159,6 +162,8 @@ class Painting:
         device: DeviceName = "auto",
         threads: int | None = None,
     ) -> None:
+        #: the volume that is painted on, with its place in space, if one was given
+        self.volume = image if isinstance(image, Volume) else None
         given, spacing = host_array(image, "image"), spacing_from(image, spacing)
         shape = _shape_of_pixels(given, spacing)
         has_alpha = given.shape == (*shape, 4)

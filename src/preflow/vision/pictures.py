@@ -20,6 +20,7 @@ from ..checks import check_number
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
 from ..graph.contrast import finite_array
 from ..io.files import VOLUME_AT, read_bytes, replacing
+from .planes import USUAL, Volume, planes
 
 logger = logging.getLogger("preflow")
 #: The first bytes of files.
@@ -313,7 +314,7 @@ def labels_picture(
         )
     if found.ndim == 3:
         arrays = [found] if image is None else [found, _as_bytes("image", image, found.shape)]
-        return middle_slices(arrays, found > 0, lambda each: labels_picture(*each, opacity=opacity))
+        return middle_slices(image, arrays, found > 0, lambda each: labels_picture(*each, opacity=opacity))
     opacity = check_number("opacity", opacity)
     if opacity > 1:
         raise InvalidInputError(f"opacity must be at most 1, got {opacity}")
@@ -353,16 +354,19 @@ def png(pixels: NDArray[np.uint8]) -> bytes | None:
 
 
 def middle_slices(
-    arrays: Sequence[Array], where: NDArray[np.bool_], draw: Callable[[list[Array]], NDArray[np.uint8]]
+    image: ArrayLike | Volume | None,
+    arrays: Sequence[Array],
+    where: NDArray[np.bool_],
+    draw: Callable[[list[Array]], NDArray[np.uint8]],
 ) -> NDArray[np.uint8]:
     """Return pictures of the slices of constant z, y and x through the middle of an object, side by side.
 
-    `draw` gets such a slice of each array, upside down.
+    `draw` gets such a slice of each array, upright. If `image` has no directions, they are the usual ones.
     """
     slices = []
-    for axis in range(3):
-        index = _middle(where, axis)
-        slices.append(draw([np.take(array, index, axis=axis)[::-1] for array in arrays]))
+    for plane in planes(image.directions if isinstance(image, Volume) else USUAL):
+        index = _middle(where, plane.axis)
+        slices.append(draw([plane.show(np.take(array, index, axis=plane.axis)) for array in arrays]))
     page = np.zeros((max(map(len, slices)), sum(part.shape[1] for part in slices), 3), dtype=np.uint8)
     column = 0
     for part in slices:

@@ -13,14 +13,13 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Spacing
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
@@ -28,6 +27,7 @@ from ..graph.contrast import finite_array
 from ..graph.placement import host_array
 from ..io.files import MOST_UNANNOUNCED, read_bytes, replacing
 from .pictures import middle_slices, overlay, read_image, stretched
+from .planes import Volume
 
 #: Suffixes of the names of volumes: NIfTI, and TIFF.
 SUFFIXES, STACKS = (".nii", ".nii.gz"), (".tif", ".tiff")
@@ -44,57 +44,6 @@ MILLIMETRES = {
 MOST_EXPANSION = 1100
 #: Longest voxels, in millimetres, that a TIFF gives in micrometres.
 MICROSCOPIC = 0.1
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Volume(np.lib.mixins.NDArrayOperatorsMixin):
-    """A volume with its place in space. It is an array for NumPy: ``volume > 195`` is a mask.
-
-    Attributes
-    ----------
-    values : ndarray, shape (d, h, w), or (d, h, w, 3) of colours
-        Stored values times the file's scale if it has one.
-    affine : ndarray of float64, shape (4, 4)
-        Maps (x, y, z, 1) in voxels to millimetres.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> volume = Volume(np.zeros((2, 4, 5), np.uint8), np.diag([1, 1, 3, 1.0]))
-    >>> volume
-    Volume(2 x 4 x 5 uint8, 3 x 1 x 1 mm)
-    >>> int((volume < 7).sum())
-    40
-    """
-
-    values: Array
-    affine: NDArray[np.float64]
-
-    @property
-    def spacing(self) -> tuple[float, float, float]:
-        """Length of a voxel along each axis of `values`, (z, y, x), in millimetres.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> Volume(np.zeros((2, 2, 2)), np.diag([1.0, 1.0, 3.0, 1.0])).spacing
-        (3.0, 1.0, 1.0)
-        """
-        x, y, z = (math.hypot(*column) for column in self.affine[:3, :3].T.tolist())
-        return z, y, x
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
-        values = np.asarray(self.values, dtype)
-        return values.copy() if copy and values is self.values else values
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        arrays = (each.values if isinstance(each, Volume) else each for each in inputs)
-        return getattr(ufunc, method)(*arrays, **options)
-
-    def __repr__(self) -> str:
-        shape = " x ".join(map(str, self.values.shape))
-        sides = " x ".join(f"{side:.3g}" for side in self.spacing)
-        return f"Volume({shape} {self.values.dtype}, {sides} mm)"
 
 
 def spacing_from(image: ArrayLike | Volume, spacing: Spacing) -> Spacing:
@@ -276,7 +225,7 @@ def _parts(name: str) -> list[str]:
 
 def _placed(values: Array, spacing: tuple[float, float, float]) -> Volume:
     """Return a volume at the origin, given the lengths of a voxel along x, y and z."""
-    return Volume(np.ascontiguousarray(values), np.diag([*spacing, 1.0]))
+    return Volume(np.ascontiguousarray(values), np.diag([*spacing, 1.0]), of_body=False)
 
 
 def write_volume(path: str | Path, values: ArrayLike | Volume, like: Volume | None = None) -> None:
@@ -405,13 +354,13 @@ def _encoded(suffix: str, values: Array, like: Volume, name: str) -> bytes:
 
 
 def volume_overlay(
-    volume: ArrayLike, mask: ArrayLike, *, seeds: tuple[ArrayLike, ArrayLike] | None = None
+    volume: ArrayLike | Volume, mask: ArrayLike, *, seeds: tuple[ArrayLike, ArrayLike] | None = None
 ) -> NDArray[np.uint8]:
     """Return a picture of a segmented volume: overlays of the three slices through the object's middle.
 
     Parameters
     ----------
-    volume : array_like, shape (d, h, w) or (d, h, w, 3)
+    volume : array_like, shape (d, h, w) or (d, h, w, 3); or Volume
     mask : array_like of bool, shape (d, h, w)
         True on the object.
     seeds : (foreground, background), optional
@@ -420,8 +369,9 @@ def volume_overlay(
     Returns
     -------
     ndarray of uint8, shape (rows, columns, 3)
-        Side by side the slices of constant z, y and x. The vertical axes, upwards, are y, z and z: a body is
-        upright in files whose axes point right, forward and up.
+        Side by side the slices of constant z, y and x. The affine of a :class:`Volume` says how a body is
+        upright. Of an array the vertical axes, upwards, are y, z and z: a body is upright in files whose axes
+        point right, forward and up.
 
     Raises
     ------
@@ -446,7 +396,7 @@ def volume_overlay(
         image, cut, *painted = each
         return overlay(image, cut, seeds=(painted[0], painted[1]) if painted else None)
 
-    return middle_slices(arrays, inside, draw)
+    return middle_slices(volume, arrays, inside, draw)
 
 
 def _announced_bytes(head: bytes) -> int | None:

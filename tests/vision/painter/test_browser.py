@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from preflow.vision import Paint, Painting, grabcut, segment
+from preflow.vision import Paint, Painting, Volume, grabcut, segment
 from preflow.vision.painter import widget as widget_module
 from preflow.vision.painter.server import Server
 from preflow.vision.painter.session import Session
@@ -295,6 +295,76 @@ def test_slices_of_a_volume(browser: Any) -> None:
         until(lambda: shown(view.mask[4]) or shown(view.mask[5]))
         tab.page.get_by_label("Axis of the slices").select_option("x")
         until(lambda: shown(view.mask[:, :, 30]))
+        assert tab.errors == []
+
+
+def test_the_wheel_goes_through_slices_and_letters_say_where_the_head_is(browser: Any) -> None:
+    volume = Volume(picture((12, 40, 60)), np.diag([-1.0, 1, 1, 1]))
+    with (
+        Session(Painting(volume, smoothness=5.0), name="scan.nii.gz") as session,
+        Server(session) as server,
+        browser.new_context() as context,
+    ):
+        tab = Tab(context.new_page(), server.url)
+
+        def letters() -> str:
+            return "".join(tab.page.locator(".letter").all_inner_texts())
+
+        def shown() -> str:
+            return str(tab.page.locator("output").last.inner_text())
+
+        assert letters() == "ARPL"
+        tab.page.locator(".stage").hover()
+        assert shown() == "7 of 12"
+        tab.page.mouse.wheel(0, -100)
+        until(lambda: shown() == "8 of 12")
+        for _ in range(3):
+            tab.page.mouse.wheel(0, 100)
+        until(lambda: shown() == "5 of 12")
+        # A stroke that is drawn while the wheel turns stays on its slice; pixels are (x, y) of the picture.
+        tab.page.click(".tool-object")
+        frame = tab.page.locator(".stage").bounding_box()
+        at = frame["x"] + 10.5 / 60 * frame["width"], frame["y"] + 5.5 / 40 * frame["height"]
+        tab.page.mouse.move(*at)
+        tab.page.mouse.down()
+        tab.page.mouse.wheel(0, -100)
+        tab.page.mouse.up()
+        until(lambda: session.view.labels[4, 34, 49] == 1)
+        assert set(np.argwhere(session.view.labels)[:, 0]) == {4}
+        tab.page.get_by_label("Axis of the slices").select_option("x")
+        until(lambda: letters() == "SAIP")
+        assert shown() == "31 of 60"
+        tab.page.get_by_label("Axis of the slices").select_option("z")
+        until(lambda: shown() == "6 of 12")  # the slice that was shown last
+        assert tab.errors == []
+
+
+def test_a_stroke_goes_to_the_slice_it_was_painted_on(browser: Any) -> None:
+    """Also where the page has gone on before the server answers."""
+    with (
+        Session(Painting(picture((12, 40, 60)), smoothness=5.0)) as session,
+        Server(session) as server,
+        browser.new_context() as context,
+    ):
+        tab = Tab(context.new_page(), server.url)
+        held: list[Any] = []
+
+        def hold(route: Any) -> None:
+            if '"stroke"' in route.request.post_data and not held:
+                held.append(route)
+            else:
+                route.continue_()
+
+        tab.page.route("**/ask", hold)
+        tab.drag("object", (30, 20))
+        until(lambda: tab.view() and held)
+        tab.drag("object", (40, 20))
+        tab.page.keyboard.press("PageUp")
+        held[0].continue_()
+        until(
+            lambda: tab.view() and session.view.labels[6, 20, 30] == 1 and session.view.labels[6, 20, 40] == 1
+        )
+        assert set(np.argwhere(session.view.labels)[:, 0]) == {6}
         assert tab.errors == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ from preflow.vision import Painting, Volume, grabcut, read_volume, segment
 from preflow.vision import painting as painting_module
 from preflow.vision.painter import session as session_module
 from preflow.vision.painter.session import Session
+from preflow.vision.painting import Snapshot
 from tests.vision.painter.pages import STROKES, H, W, painted, picture, settled, unpack, until
 
 
@@ -214,13 +216,82 @@ def test_slices_of_a_volume() -> None:
 def test_a_mask_of_a_stack_is_a_stack(tmp_path: Path) -> None:
     pytest.importorskip("tifffile")
     volume = Volume(picture((6, 20, 24)), np.diag([1.0, 1.0, 3.0, 1.0]))
-    with Session(Painting(volume), name="stack.tif", volume=volume) as session:
+    with Session(Painting(volume), name="stack.tif") as session:
         session.set_labels((volume.values > volume.values.mean()).astype(int) + 1)
         assert settled(session).spacing == (3, 1, 1)
         head, content = session.answer({"do": "download", "what": "mask"})
     (tmp_path / "mask.tif").write_bytes(content)
     assert head["name"] == "stack-mask.tif"
     assert read_volume(tmp_path / "mask.tif").spacing == pytest.approx((3, 1, 1))
+
+
+def test_slices_of_a_scan_are_upright_and_seeds_stay_where_they_are_painted() -> None:
+    """The axes of the array go to the left, to the feet and to the back: rows and columns change places."""
+    affine = np.array([[0, 0, -1, 0], [-1, 0, 0, 0], [0, -1, 0, 0], [0, 0, 0, 1.0]])
+    values = picture((6, 20, 24))
+    with Session(Painting(Volume(values, affine), smoothness=5.0)) as session:
+        reply, content = session.answer({"axis": 0, "index": 2})
+        assert [plane["letters"] for plane in reply["planes"]] == ["SAIP", "ARPL", "SRIL"]
+        assert [plane["size"] for plane in reply["planes"]] == [(24, 20), (6, 24), (6, 20)]
+        assert (unpack(reply, content)["picture"].reshape(20, 24) == values[2, :, ::-1]).all()
+        stroke = {"do": "stroke", "axis": 1, "index": 10, "points": [[1, 3]], "label": 1, "brush": 1}
+        reply, content = session.answer(stroke)
+        assert np.argwhere(session.view.labels == 1).tolist() == [[4, 10, 3]]
+        shown = unpack(reply, content)
+        assert np.argwhere(shown["object"][: 24 * 6].reshape(24, 6)).tolist() == [[3, 1]]
+        session.answer({"do": "box", "axis": 1, "index": 10, "points": [[1, 2], [4, 20]]})
+        assert session.view.box == ([2, 0, 1], [20, 19, 4])
+        reply, _ = session.answer({})
+        assert np.sort(reply["planes"][1]["box"], axis=0).tolist() == [[1, 2], [4, 20]]
+        assert reply["planes"][1]["within"] == [0, 19]
+        assert reply["planes"][0]["within"] == [1, 4]
+        mask = settled(session).mask
+        head, packed = session.answer({"do": "download", "what": "mask"})
+        assert head["name"] == "picture-mask.nii.gz"
+        nibabel = pytest.importorskip("nibabel")
+        image = nibabel.Nifti1Image.from_bytes(gzip.decompress(packed))
+        assert np.array_equal(np.asarray(image.dataobj).T, mask)
+        assert (image.affine == affine).all()
+
+
+def test_an_answer_says_which_change_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "PAUSE", 3600.0)
+    with painted(smoothness=5.0) as session:
+        first = settled(session)
+        assert first.current
+        monkeypatch.setattr(Painting, "preview", lambda *_, **__: time.sleep(0.05))
+        reply, _ = session.answer({"do": "stroke", "points": [[45, 20]], "label": 1, "brush": 2})
+        assert reply["answer"]["change"] == first.change < reply["change"]
+        assert not reply["current"]
+        monkeypatch.undo()
+        assert settled(session).current
+
+
+def test_an_exact_answer_counts_after_a_change_that_was_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "PAUSE", 0.0)
+    solve, going, go = Snapshot.solve_unless, threading.Event(), threading.Event()
+    solves = []
+
+    def slowly(snapshot: Snapshot, unwanted: Any) -> Any:
+        solves.append(snapshot)
+        going.set()
+        go.wait(30)
+        return solve(snapshot, lambda: False)
+
+    with painted(smoothness=5.0) as session:
+        settled(session)
+        monkeypatch.setattr(Snapshot, "solve_unless", slowly)
+        session.answer({"do": "stroke", "points": [[45, 20]], "label": 1, "brush": 2})
+        assert going.wait(30)
+        session.answer({"do": "stroke", "points": [[45, 30]], "label": 1, "brush": 2})
+        session.answer({"do": "undo"})
+        go.set()
+        view = settled(session)
+        assert view.current
+        assert len(solves) == 1
+        same = segment(picture(), view.labels == 1, view.labels == 2, smoothness=5.0)
+        assert view.mask is not None
+        assert (view.mask == same.mask).all()
 
 
 def test_boxes_on_two_slices_make_a_cuboid() -> None:

@@ -236,5 +236,7 @@ def status_of(view: View) -> str:
     found = view.answer
     if found is None:
         return "Finding the first cut ..."
+    if not view.current:
+        return f"{found.size:,} pixels before the last change ..."
     kind = "proved" if found.proved else "exact" if found.exact else "preview"
     return f"{found.size:,} pixels, energy {found.energy:,.1f} nats, {found.seconds:.2f} s, {kind}"

@@ -21,6 +21,7 @@ const LIVE = { [OBJECT]: "rgb(240 40 40 / 56%)", [BACKGROUND]: "rgb(40 96 255 / 
 const PIXELS_PER_LINE_WIDTH = 300; // as in the overlays of pictures.py
 const RETRY = 1000; // milliseconds
 const ZOOM = 1.25;
+const WHEEL = 50; // pixels that the wheel turns for the next slice
 
 /** Split the bytes of a reply: the length of the head in four bytes, the head as JSON, the rest. */
 export function unpackReply(buffer) {
@@ -64,7 +65,7 @@ const pause = (time) => new Promise((done) => setTimeout(done, time));
 
 export function mount(element, transport, { page = false } = {}) {
   let view = null; // the last reply
-  let axis = 0, index = 0;
+  let axis = 0, index = 0, indices = []; // the slice, and the one that was shown last along each axis
   let have = {}; // revisions of the layers of this slice
   const layers = { picture: null, object: null, background: null, mask: null };
   let overlay = null; // pixels over the picture
@@ -74,7 +75,7 @@ export function mount(element, transport, { page = false } = {}) {
   let queue = Promise.resolve(), stopped = false, started = 0;
   const peer = transport.peer || "server";
   const pointers = new Map();
-  let pinch = null;
+  let pinch = null, wheeled = 0;
 
   // The parts of the page
 
@@ -116,7 +117,8 @@ export function mount(element, transport, { page = false } = {}) {
   const names = ["picture", "overlay", "live"];
   const canvases = Object.fromEntries(names.map((name) => [name, make("canvas", { className: name, "aria-hidden": "true" })]));
   const ring = make("div", { className: "ring", hidden: true });
-  const stage = make("div", { className: "stage", tabIndex: 0, role: "application" }, ...Object.values(canvases), ring);
+  const letters = ["top", "right", "bottom", "left"].map((edge) => make("span", { className: `letter ${edge}` }));
+  const stage = make("div", { className: "stage", tabIndex: 0, role: "application" }, ...Object.values(canvases), ...letters, ring);
   const area = make("div", { className: "area" }, stage);
   const alertText = make("span");
   const dismiss = button("×", "Close this message", "", () => complain(""));
@@ -133,10 +135,11 @@ export function mount(element, transport, { page = false } = {}) {
     return { axis, index, seen: { ...have } };
   }
 
-  /** Send an action after those before it; show what the server refuses. */
+  /** Send an action on the slice that is shown now after those before it; show what the server refuses. */
   function act(message) {
+    const on = { picture: view?.picture, axis, index };
     const sent = queue.then(async () => {
-      const request = { ...message, picture: view?.picture, ...where() };
+      const request = { ...where(), ...message, ...on };
       try {
         take(await transport.ask(request), request);
       } catch (error) {
@@ -272,15 +275,12 @@ export function mount(element, transport, { page = false } = {}) {
 
   /** Return width and height of a pixel of the slice on the screen, for scale 1: pixels may be oblong. */
   function sides() {
-    const lengths = view.spacing.length === 3 ? view.spacing.filter((_, number) => number !== axis) : view.spacing;
-    const least = Math.min(...view.spacing);
-    return [lengths[1] / least, lengths[0] / least];
+    return view.planes[axis].sides.map((side) => side / Math.min(...view.spacing));
   }
 
   /** Return width and height of the slice that is shown. */
   function size(reply = view) {
-    const lengths = reply.shape.length === 3 ? reply.shape.filter((_, number) => number !== axis) : reply.shape;
-    return [lengths[1], lengths[0]];
+    return reply.planes[axis].size;
   }
 
   function openPicture(request) {
@@ -291,9 +291,9 @@ export function mount(element, transport, { page = false } = {}) {
     const volume = view.shape.length === 3;
     slices.hidden = !volume;
     saveCutout.hidden = volume;
-    const middle = volume ? view.shape[0] >> 1 : 0;
+    indices = volume ? view.shape.map((length) => length >> 1) : [0];
     axis = 0;
-    index = middle;
+    index = indices[0];
     axisInput.value = 0;
     setSlice();
     smoothInput.value = Math.log10(view.smoothness || 0.1);
@@ -402,7 +402,8 @@ export function mount(element, transport, { page = false } = {}) {
     const canvas = canvases.live, context = canvas.getContext("2d");
     context.clearRect(0, 0, canvas.width, canvas.height);
     context.lineCap = context.lineJoin = "round";
-    for (const { points, label, brush: width } of [...pending, ...(drawing ? [drawing] : [])]) {
+    const here = (stroke) => stroke.axis === axis && stroke.index === index;
+    for (const { points, label, brush: width } of [...pending.filter(here), ...(drawing ? [drawing] : [])]) {
       context.strokeStyle = LIVE[label];
       context.lineWidth = width;
       context.beginPath();
@@ -430,18 +431,8 @@ export function mount(element, transport, { page = false } = {}) {
 
   /** Return two corners of the box in this slice, or null. */
   function boxOfSlice() {
-    if (!view || !view.box) {
-      return null;
-    }
-    const [low, high] = view.box;
-    if (view.shape.length === 2) {
-      return [low, high];
-    }
-    const place = 2 - axis; // corners are (x, y, z)
-    if (index < low[place] || index > high[place]) {
-      return null;
-    }
-    return [low, high].map((point) => point.filter((_, number) => number !== place));
+    const plane = view?.planes[axis];
+    return plane?.box && index >= plane.within[0] && index <= plane.within[1] ? plane.box : null;
   }
 
   function describe() {
@@ -463,7 +454,7 @@ export function mount(element, transport, { page = false } = {}) {
       complain(view.problem);
     }
     status.replaceChildren(...sentences().map((text) => make("span", {}, text)));
-    root.dataset.proved = Boolean(view.answer && view.answer.proved && view.answer.exact);
+    root.dataset.proved = view.current && view.answer.proved;
   }
 
   function sentences() {
@@ -482,6 +473,9 @@ export function mount(element, transport, { page = false } = {}) {
     const object = `Object: ${found.size.toLocaleString("en")} pixels, ${((100 * found.size) / total).toFixed(1)} %`;
     if (view.busy === "draft") {
       return [object, "Draft, while the stroke takes effect …"];
+    }
+    if (!view.current) {
+      return [object, view.busy ? "Finding the cut after the last change …" : "Not the cut after the last change"];
     }
     const texts = [
       object,
@@ -560,12 +554,14 @@ export function mount(element, transport, { page = false } = {}) {
 
   function setSlice() {
     if (!view || view.shape.length !== 3) {
+      letters.forEach((node) => (node.textContent = ""));
       return;
     }
     sliceInput.max = view.shape[axis] - 1;
     index = clamp(index, 0, view.shape[axis] - 1);
     sliceInput.value = index;
     sliceText.textContent = `${index + 1} of ${view.shape[axis]}`;
+    letters.forEach((node, number) => (node.textContent = view.planes[axis].letters[number] ?? ""));
   }
 
   function moveTo(newAxis, newIndex) {
@@ -573,9 +569,10 @@ export function mount(element, transport, { page = false } = {}) {
       return;
     }
     const turned = newAxis !== axis;
-    finish(true);
+    finish(Boolean(corner)); // a stroke that is drawn stays on its slice
+    indices[axis] = index;
     axis = newAxis;
-    index = turned ? view.shape[axis] >> 1 : newIndex;
+    index = turned ? indices[axis] : newIndex;
     setSlice();
     have = {};
     cursor = turned ? null : cursor;
@@ -632,7 +629,7 @@ export function mount(element, transport, { page = false } = {}) {
       drawLive();
     } else if (stroke) {
       started = performance.now();
-      pending.push(stroke);
+      pending.push(Object.assign(stroke, { axis, index }));
       act({ do: "stroke", ...stroke }).then(() => {
         pending = pending.filter((other) => other !== stroke);
         drawLive();
@@ -807,6 +804,15 @@ export function mount(element, transport, { page = false } = {}) {
     if (event.ctrlKey) {
       event.preventDefault();
       zoom(scale * (event.deltaY < 0 ? ZOOM : 1 / ZOOM), [event.clientX, event.clientY]);
+    } else if (!slices.hidden && !event.shiftKey) {
+      event.preventDefault();
+      // A wheel turns by lines or by many pixels at once, a touchpad by a few pixels at a time.
+      wheeled += event.deltaMode ? Math.sign(event.deltaY) * WHEEL : clamp(event.deltaY, -WHEEL, WHEEL);
+      const steps = Math.trunc(wheeled / WHEEL);
+      wheeled -= steps * WHEEL;
+      if (steps) {
+        moveTo(axis, index - steps);
+      }
     }
   }, { passive: false });
   if (transport.upload) {

@@ -28,6 +28,7 @@ from ...checks import check_integer
 from ...errors import InvalidInputError, MissingDependencyError, ParseError, PreflowError
 from ..painting import Painting
 from ..pictures import decode_image
+from ..planes import Volume
 from .session import Message, Session
 
 if TYPE_CHECKING:
@@ -68,12 +69,12 @@ HEADERS = {
 }
 
 
-def paint(image: ArrayLike | Painting, *, port: int = 0, browser: bool = True) -> Painting:
+def paint(image: ArrayLike | Volume | Painting, *, port: int = 0, browser: bool = True) -> Painting:
     """Open a page in the browser on which a user paints seeds on an image, until Ctrl-C.
 
     Parameters
     ----------
-    image : array_like or Painting
+    image : array_like, Volume or Painting
         As for :class:`Painting`. A painting keeps its seeds, and its smoothness and model are used.
     port : int
         Port on 127.0.0.1; 0 takes a free one.
@@ -97,7 +98,7 @@ def paint(image: ArrayLike | Painting, *, port: int = 0, browser: bool = True) -
     >>> painting = paint(photo)  # doctest: +SKIP
     >>> painting.solve().mask  # doctest: +SKIP
     """
-    session = Session(image if isinstance(image, Painting) else Painting(image), volume=image)
+    session = Session(image if isinstance(image, Painting) else Painting(image))
     serve(session, port=port, browser=browser, announce=lambda text: print(text, file=sys.stderr, flush=True))
     return session.painting
 

@@ -33,8 +33,9 @@ from ...io.files import GZIP_LEVEL
 from ...solving.run import Control
 from ..painting import BACKGROUND, OBJECT, Painting, Snapshot, Solved, slice_index
 from ..pictures import cutout, png, stretched
+from ..planes import Plane, Volume, planes
 from ..seeds import Point, bounding_box
-from ..volumes import STACKS, Volume, labels_as_bytes
+from ..volumes import STACKS, labels_as_bytes
 
 #: Seconds without a change before the exact solve starts: a user who paints stroke after stroke gets
 #: previews, which then have a core of their own.
@@ -46,7 +47,7 @@ PATIENCE = 0.25
 #: Most points of a stroke. The page sends fewer.
 MOST_POINTS = 20_000
 #: Fields of a view that pages get in another form.
-ARRAYS = ("image", "labels", "mask", "numbers", "answer")
+ARRAYS = ("image", "labels", "mask", "numbers", "answer", "planes")
 #: Largest smoothness: beyond it, capacities of common images exceed the exact integers of float64.
 MOST_SMOOTHNESS = 1e6
 
@@ -64,6 +65,7 @@ class Answer:
     size: int  #: pixels of the object
     exact: bool  #: whether the colours are those of all seeds: the answer of :meth:`Painting.solve`
     proved: bool  #: whether the proof was checked
+    change: int  #: the number of the change that it answers
 
 
 class Numbers(NamedTuple):
@@ -92,25 +94,51 @@ class View:
     redo: bool
     painted: tuple[bool, bool]
     ready: bool
+    planes: tuple[Plane, ...]
+    change: int = 0  #: the number of the last change: an answer with a smaller one is of other seeds
     busy: str = ""
     problem: str = ""
     closed: bool = False
+
+    @property
+    def current(self) -> bool:
+        """Whether the answer is for the seeds as they are now, not for those before the last change."""
+        return self.answer is not None and self.answer.change == self.change
 
     def as_json(self) -> Message:
         """Return the view without its arrays."""
         plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ARRAYS}
         answer = None if self.answer is None else asdict(self.answer)
-        return {**plain, **self.numbers._asdict(), "answer": answer, "shape": list(self.labels.shape)}
+        shape = list(self.labels.shape)
+        more = {"answer": answer, "current": self.current, "shape": shape, "planes": self._planes()}
+        return {**plain, **self.numbers._asdict(), **more}
+
+    def _planes(self) -> list[Json]:
+        """Return the size, the sides of a pixel, the directions and the box of the slices along each axis."""
+        found: list[Json] = []
+        shape = self.labels.shape
+        for number, plane in enumerate(self.planes):
+            facts: dict[str, Json] = {
+                "size": plane.of(shape)[::-1],
+                "sides": plane.of(self.spacing)[::-1],
+                "letters": plane.letters,
+                "box": None,
+            }
+            if self.box is not None:
+                corners = [plane.of_slice(tuple(corner)) for corner in self.box]
+                ends = [corner[::-1][number] for corner in self.box] if len(shape) == 3 else [0, 0]
+                facts |= {"box": plane.shown_at(corners, shape), "within": ends}
+            found.append(facts)
+        return found
 
 
 class Session:
     """A painting, the threads that cut it, and what pages see of it.
 
-    `name` is that of the image, for the title of the page and the names of downloads. `volume` is the one
-    that the painting is of, if any, which gives a downloaded mask its affine.
+    `name` is that of the image, for the title of the page and the names of downloads.
     """
 
-    def __init__(self, painting: Painting, *, name: str = "picture", volume: object = None) -> None:
+    def __init__(self, painting: Painting, *, name: str = "picture") -> None:
         self._lock = threading.Condition()
         self._news = threading.Condition()
         self._listeners: list[Callable[[], None]] = []
@@ -118,7 +146,7 @@ class Session:
         self._control = Control()
         self._closed = False
         self._solving: _Solve | None = None
-        self._open(painting, name, volume, Numbers())
+        self._open(painting, name, Numbers())
         self._threads = [
             threading.Thread(target=self._run, args=(work,), name=f"preflow-{name}", daemon=True)
             for name, work in (("preview", self._preview), ("solve", self._solve))
@@ -126,8 +154,8 @@ class Session:
         for thread in self._threads:
             thread.start()
 
-    def _open(self, painting: Painting, name: str, volume: object, numbers: Numbers) -> None:
-        self.painting, self._volume = painting, volume if isinstance(volume, Volume) else None
+    def _open(self, painting: Painting, name: str, numbers: Numbers) -> None:
+        self.painting, volume = painting, painting.volume
         self._preview_due = self._solve_due = True
         self._changed_at = -PAUSE
         self._edits = 0
@@ -145,6 +173,7 @@ class Session:
             painting.can_redo,
             _kinds(painting),
             painting.ready,
+            (Plane(),) if len(painting.shape) == 2 else planes(None if volume is None else volume.directions),
             busy="preview",
         )
 
@@ -152,7 +181,7 @@ class Session:
         """Show another painting from now on."""
         with self._urgent():
             self._stop_solve()
-            self._open(painting, name, None, Numbers(*(number + 1 for number in self._view.numbers)))
+            self._open(painting, name, Numbers(*(number + 1 for number in self._view.numbers)))
             self._tell()
 
     # What pages see
@@ -204,7 +233,8 @@ class Session:
 
         In the request ``do`` names an action, and other entries are its arguments; without it nothing
         changes. ``wait`` waits until the view has another ``revision``, for at most `LONGEST_WAIT` seconds.
-        ``axis`` and ``index`` name a slice; ``seen`` has the revisions of the picture, the seeds and the mask
+        ``axis`` and ``index`` name a slice, and points are places (x, y) in its picture, which
+        :mod:`preflow.vision.planes` turns. ``seen`` has the revisions of the picture, the seeds and the mask
         that the page has of this slice. In the reply ``layers`` lists the name and the length of each part of
         the bytes. These are ``picture``: grey or RGB bytes of each pixel; ``object``, ``background`` and
         ``mask``: packed bits, the first pixel in the highest bit. InvalidInputError if the request cannot be
@@ -225,7 +255,7 @@ class Session:
         view = self._view
         seen = request.get("seen")
         known = seen if isinstance(seen, Mapping) else {}
-        where = self._slice(view, request)
+        plane, where = self._slice(view, request)
         names: list[Json] = []
         parts: list[bytes] = []
 
@@ -234,13 +264,13 @@ class Session:
             parts.append(content)
 
         if known.get("picture") != view.numbers.picture:
-            add("picture", view.image[where].tobytes())
+            add("picture", plane.show(view.image[where]).tobytes())
         if known.get("seeds") != view.numbers.seeds:
-            labels = view.labels[where]
+            labels = plane.show(view.labels[where])
             add("object", _packed(labels == OBJECT))
             add("background", _packed(labels == BACKGROUND))
         if known.get("mask") != view.numbers.mask and view.mask is not None:
-            add("mask", _packed(view.mask[where]))
+            add("mask", _packed(plane.show(view.mask[where])))
         channels = 1 if view.image.ndim == view.labels.ndim else 3
         return {**view.as_json(), "channels": channels, "layers": names}, b"".join(parts)
 
@@ -250,11 +280,13 @@ class Session:
             self._news.wait_for(lambda: self._view.closed or holds(self._view), most)
 
     @staticmethod
-    def _slice(view: View, request: Message) -> tuple[slice | int, ...]:
-        """Return the index of the slice that a request names; of another picture's, the first slice."""
+    def _slice(view: View, request: Message) -> tuple[Plane, tuple[slice | int, ...]]:
+        """Return how the slice that a request names is shown, and its index; an image has one slice."""
         if view.labels.ndim == 2:
-            return (slice(None), slice(None))
-        return slice_index(view.labels.shape, _integer(request, "axis", 0), _integer(request, "index", 0))
+            return view.planes[0], (slice(None), slice(None))
+        axis = _integer(request, "axis", 0)
+        where = slice_index(view.labels.shape, axis, _integer(request, "index", 0))
+        return view.planes[axis], where
 
     def act(self, request: Message) -> None:
         """Do what a page asks for, if that changes something."""
@@ -270,7 +302,7 @@ class Session:
             if request.get("picture", self._view.numbers.picture) != self._view.numbers.picture:
                 raise InvalidInputError("another picture was opened meanwhile")
             if action == "stroke":
-                points = _points(request, 2)
+                points = self._stored(_points(request, 2), request)
                 axis, index = _integer(request, "axis", 0), _integer(request, "index", 0)
                 label, brush = _integer(request, "label"), as_float("brush", request.get("brush"))
                 if len(painting.shape) == 2:
@@ -301,17 +333,20 @@ class Session:
         if request.get("points") is None:
             self.painting.set_box(None)
             return
-        first, second = _points(request, 2, least=2)[:2]
+        first, second = self._stored(_points(request, 2, least=2)[:2], request)
         if len(self.painting.shape) == 3:
             axis = _integer(request, "axis", 0)
-            if axis > 2:
-                raise InvalidInputError(f"axis must be at most 2, got {axis}")
             last = self.painting.shape[axis] - 1
             low, high = self._view.box or ([0] * 3, [last] * 3)
             place = 2 - axis  # points are (x, y, z)
             first = (*first[:place], low[place], *first[place:])
             second = (*second[:place], high[place], *second[place:])
         self.painting.set_box(first, second)
+
+    def _stored(self, points: list[Point], request: Message) -> list[Point]:
+        """Return the points of the slice for those of its picture."""
+        plane, _ = self._slice(self._view, request)
+        return plane.stored_at(points, self.painting.shape)
 
     def _changed(self) -> None:
         """Publish the seeds and let the threads work; the lock is held."""
@@ -323,7 +358,6 @@ class Session:
         # The first answer of all is not stopped: previews start from it, although it is of fewer seeds.
         if solving and (painting.can_preview or not painting.ready or not solving.snapshot.fits):
             self._stop_solve()
-        answer = self._view.answer
         self._publish(
             labels=painting.labels.copy(),
             box=_corners(painting.box_mask),
@@ -332,7 +366,7 @@ class Session:
             redo=painting.can_redo,
             painted=_kinds(painting),
             ready=painting.ready,
-            answer=None if answer is None else replace(answer, exact=False, proved=False),
+            change=self._edits,
             busy="preview",
             problem="",
         )
@@ -365,7 +399,9 @@ class Session:
         if view.mask is None:
             raise InvalidInputError("there is no mask yet: paint the object and the background")
         if what == "mask" and view.mask.ndim == 3:
-            like = self._volume or Volume(view.labels, np.diag([*view.spacing[::-1], 1.0]))
+            like = self.painting.volume
+            if like is None:
+                like = Volume(view.labels, np.diag([*view.spacing[::-1], 1.0]))
             if view.name.lower().endswith(STACKS):
                 stack = labels_as_bytes(view.mask, like, ".tif")
                 return {"name": f"{stem}-mask.tif", "type": "image/tiff"}, stack
@@ -423,7 +459,7 @@ class Session:
                 self._preview_due = True
                 return
             size = int(np.count_nonzero(found.mask))
-            answer = Answer(found.energy, found.seconds, size, exact=found.learned, proved=False)
+            answer = Answer(found.energy, found.seconds, size, found.learned, False, self._edits)
             self._publish(mask=found.mask, answer=answer, busy="solve" if self._solve_due else "")
         else:
             self._changed_at = -PAUSE  # no preview: solve at once
@@ -433,7 +469,7 @@ class Session:
         """Show the mask of a preview that takes long; the lock is held."""
         answer = self._view.answer
         if answer is not None and not self._waiting:
-            answer = replace(answer, size=int(np.count_nonzero(mask)))
+            answer = replace(answer, size=int(np.count_nonzero(mask)), exact=False, proved=False)
             self._publish(mask=mask, answer=answer, busy="draft")
 
     def _solve(self) -> None:
@@ -454,8 +490,10 @@ class Session:
                 start = time.perf_counter()
                 solved = solving.snapshot.solve_unless(solving.unwanted.is_set)
                 seconds = time.perf_counter() - start
-                if solved is not None and self._adopt(painting, edits, solved, seconds):
-                    self._prove(painting, edits, solved)
+                if solved is not None:
+                    change = self._adopt(painting, solved, seconds)
+                    if change is not None:
+                        self._prove(painting, change, solved)
             except (PreflowError, MemoryError) as error:
                 with self._lock:
                     if self.painting is painting and self._edits == edits:
@@ -464,28 +502,28 @@ class Session:
                 with self._lock:
                     self._solving = None
 
-    def _adopt(self, painting: Painting, edits: int, solved: Solved, seconds: float) -> bool:
-        """Take an exact answer; return whether it is for what is painted now."""
+    def _adopt(self, painting: Painting, solved: Solved, seconds: float) -> int | None:
+        """Take an exact answer; if it is for what is painted now, return the number of the last change."""
         with self._urgent():
             if self.painting is not painting or self._closed:
-                return False
+                return None
             if not painting.adopt(solved):
                 self._preview_due = True
                 self._lock.notify_all()
-                return False
+                return None
+            # Also where changes were made and taken back meanwhile.
+            self._preview_due = self._solve_due = False
             found = solved.segmentation
             size = int(np.count_nonzero(found.mask))
-            answer = Answer(found.energy, seconds, size, exact=True, proved=False)
-            current = self._edits == edits
-            self._solve_due = self._solve_due and not current
-            self._publish(mask=found.mask, answer=answer, busy="verify" if current else "solve")
-            return current
+            answer = Answer(found.energy, seconds, size, True, False, self._edits)
+            self._publish(mask=found.mask, answer=answer, busy="verify")
+            return self._edits
 
-    def _prove(self, painting: Painting, edits: int, solved: Solved) -> None:
+    def _prove(self, painting: Painting, change: int, solved: Solved) -> None:
         solved.segmentation.cut.verify()
         with self._urgent():
             answer = self._view.answer
-            if self.painting is painting and self._edits == edits and answer is not None:
+            if self.painting is painting and self._edits == change and answer is not None:
                 self._publish(answer=replace(answer, proved=True), busy="")
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import MissingDependencyError, PreflowError
 from ..painting import Painting
+from ..planes import Volume
 from .session import Message, Session
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Paint:
 
     Parameters
     ----------
-    image : array_like or Painting
+    image : array_like, Volume or Painting
         As for :class:`Painting`. A painting keeps its seeds, and its smoothness and model are used.
     name : str
         Name of the image, for downloads.
@@ -58,10 +59,10 @@ class Paint:
     >>> page.mask.sum()  # after painting  # doctest: +SKIP
     """
 
-    def __init__(self, image: ArrayLike | Painting, *, name: str = "picture") -> None:
+    def __init__(self, image: ArrayLike | Volume | Painting, *, name: str = "picture") -> None:
         self.widget = _make_widget(self._receive)
         painting = image if isinstance(image, Painting) else Painting(image)
-        self._session = Session(painting, name=name, volume=image)
+        self._session = Session(painting, name=name)
         self._replies: list[threading.Thread] = []
 
     @property
