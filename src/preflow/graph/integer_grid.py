@@ -25,6 +25,8 @@ BITS_OF_SINGLE, BITS_OF_DOUBLE = 30, 61
 #: Dtypes of residual capacities, and of excess.
 RESIDUAL_DTYPES = (np.int16, np.int32, np.int64)
 EXCESS_DTYPES = (np.int32, np.int64)
+#: Entries whose digits are counted together: they fit a cache.
+BLOCK = 1 << 15
 #: By what factor a sum in float64 may be too small.
 ROUNDING = 1 + 2.0**-40
 #: Larger floats do not matter, since no sum of capacities is larger; this one fits int64 with either sign.
@@ -164,7 +166,8 @@ def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: DTypeLike, limit: 
     No arc counts more than `limit`.
     """
     xp = grid.xp
-    total = xp.zeros((2, *grid.shape), dtype=dtype)
+    ways = 1 if grid.symmetric else 2
+    total = xp.zeros((ways, *grid.shape), dtype=dtype)
     with np.errstate(over="ignore"):
         for pair in grid.pairs():
             forward, backward = pair.forward, pair.backward
@@ -172,9 +175,11 @@ def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: DTypeLike, limit: 
                 forward, backward = (
                     xp.minimum(values.astype(dtype), limit) for values in (forward, backward)
                 )
-            for side, way in ((pair.here, 0), (pair.there, 1)):
-                total[way][side] += forward
-                total[1 - way][side] += backward
+            total[0][pair.here] += forward
+            total[0][pair.there] += backward
+            if ways == 2:
+                total[1][pair.here] += backward
+                total[1][pair.there] += forward
     return total.max(axis=0)
 
 
@@ -196,7 +201,13 @@ def integer_grid(network: GridNetwork, rule: Rule = EXACT) -> IntegerGrid:
     if any(values.dtype.kind == "f" for values in arrays):
         floats = [part.values for part in network.parts() if part.values.dtype.kind == "f"]
         _check_mixed(arrays, (*largest[:2], largest_neighbor))
-        bits = max(map(_fraction_bits, floats))
+        # More digits than the scale can have change nothing: see choose_scale.
+        whole = rule.bound is not None or not 0 < 2.0 * len(network.offsets) * largest_neighbor < np.inf
+        enough = np.inf if whole else max(0, BITS_OF_DOUBLE - int(np.frexp(largest_neighbor)[1]))
+        for values in floats:
+            bits = max(bits, _fraction_bits(values, enough))
+            if bits > enough:
+                break
         if bits or rule.rounded or max(map(_largest_finite, floats)) > EXACT_FLOAT:
             return _rounded(network, bits, rule)
     if rule.rounded:
@@ -450,8 +461,22 @@ def _largest_finite(values: AnyArray) -> float:
     return largest
 
 
-def _fraction_bits(values: AnyArray) -> int:
-    """Return how many binary digits after the point the finite entries of an array have."""
+def _fraction_bits(values: AnyArray, enough: float = np.inf) -> int:
+    """Return how many binary digits after the point the finite entries of an array have.
+
+    Where they are more than `enough`, the number may be a smaller one above it.
+    """
+    if not isinstance(values, np.ndarray):
+        return _most_bits(values)
+    rows, bits = max(1, BLOCK // max(1, values[:1].size)), 0
+    for begin in range(0, len(values), rows):
+        bits = max(bits, _most_bits(values[begin : begin + rows]))
+        if bits > enough:
+            break
+    return bits
+
+
+def _most_bits(values: AnyArray) -> int:
     fractional = values[values != np.rint(values)]
     if not fractional.size:
         return 0
