@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import itertools
 import pickle
 import sys
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from preflow.errors import CapacityOverflowError, InvalidInputError, InvalidTypeError
 from preflow.integrations import pymaxflow
+from preflow.integrations.pymaxflow import fastmin
 
 EDGE = st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 9), st.integers(0, 9))
 TERMINAL = st.tuples(st.integers(0, 4), st.integers(-9, 9), st.integers(-9, 9))
@@ -115,11 +117,11 @@ def test_an_interruption_adds_no_part_of_a_grid(monkeypatch: pytest.MonkeyPatch)
         return neighbours(*arguments)
 
     calls: list[Any] = []
-    neighbours = pymaxflow._neighbours
+    neighbours = pymaxflow.ring_boxes
     g = pymaxflow.Graph[int]()
     nodes = g.add_grid_nodes((3, 3))
     with monkeypatch.context() as patch:
-        patch.setattr(pymaxflow, "_neighbours", interrupted)
+        patch.setattr(pymaxflow, "ring_boxes", interrupted)
         with pytest.raises(KeyboardInterrupt):
             g.add_grid_edges(nodes, 5)
     assert g.get_edge_count() == 0
@@ -260,5 +262,136 @@ def test_holes_in_a_grid(periodic: bool) -> None:
     for each in (graph, by_hand):
         each.add_grid_tedges(np.arange(25), *terminal)
     assert graph.maxflow() == by_hand.maxflow()
+    before = graph.maxflow()
+    graph.add_grid_tedges(nodes, 9, 1)
+    by_hand.add_grid_tedges(nodes[nodes >= 0], 9, 1)
+    assert before < graph.maxflow() == by_hand.maxflow()
     with pytest.raises(InvalidInputError):
-        graph.add_grid_tedges(nodes, 1, 1)
+        graph.get_grid_segments(nodes)
+
+
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("seed", range(12))
+def test_grids_are_solved_as_grids(kind: type, seed: int) -> None:
+    """An edge without capacity makes the same graph one that is no grid; values and segments are the same."""
+    random = np.random.default_rng(seed)
+    shape = [(5, 4), (1, 6), (7,), (3, 2, 4)][seed % 4]
+    unit = 1 if kind is int else 0.37
+    graphs = pymaxflow.Graph[kind](), pymaxflow.Graph[kind]()
+    all_nodes, _ = (graph.add_grid_nodes(shape) for graph in graphs)
+    graphs[1].add_edge(0, all_nodes.size - 1, 0, 0)
+    for _ in range(random.integers(1, 4)):
+        nodes = np.where(random.random(shape) < 0.2, -1, all_nodes) if seed % 3 else all_nodes
+        structure = random.integers(0, 3, (3,) * len(shape))
+        symmetric, periodic = (
+            bool(random.integers(2)),
+            [bool(ring) for ring in random.integers(0, 2, len(shape))],
+        )
+        weights = unit * random.integers(0, 9, shape)
+        for graph in graphs:
+            graph.add_grid_edges(nodes, weights, structure, symmetric, periodic)
+    for chosen in (all_nodes, all_nodes[:1], np.where(all_nodes % 3, all_nodes, -1)):
+        sides = unit * random.integers(-9, 20, (2, *chosen.shape))
+        for graph in graphs:
+            graph.add_grid_tedges(chosen, *sides)
+        assert graphs[0].maxflow() == pytest.approx(graphs[1].maxflow(), rel=1e-12)
+        segments = [graph.get_grid_segments(all_nodes).tolist() for graph in graphs]
+        assert segments[0] == segments[1]
+    assert graphs[0].get_edge_count() == graphs[1].get_edge_count() - 2
+    assert graphs[0].copy().maxflow() == pytest.approx(graphs[0].maxflow(), rel=1e-12)
+    assert graphs[0].get_nx_graph().size("weight") == pytest.approx(graphs[1].get_nx_graph().size("weight"))
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_no_edge_of_a_grid_is_stored(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture of floats took 18 times as long as with PyMaxflow, since its edges were listed."""
+    graph = pymaxflow.Graph[kind]()
+    nodes = graph.add_grid_nodes((4, 5))
+    graph.add_grid_edges(nodes, kind(3), symmetric=True)
+    graph.add_grid_edges(nodes, kind(1), structure=[[0, 0, 0], [0, 0, 1], [0, 1, 1]])
+    graph.add_grid_tedges(nodes, np.arange(20).reshape(4, 5), 7)
+    monkeypatch.setattr(pymaxflow, "min_cut", None)
+    first = graph.maxflow()
+    graph.add_tedge(3, 5, 0)
+    assert graph.maxflow() >= first
+    assert graph._last is not None
+    assert graph._last.stats.seconds.keys() >= {"solve"}
+    graph.add_edge(0, 9, 1, 1)
+    with pytest.raises(TypeError):
+        graph.maxflow()
+
+
+@pytest.mark.parametrize("edges", [dict(weights=np.inf), dict(weights=2.0**60, structure=[[0, 0, 1]])])
+def test_capacities_that_no_grid_takes(edges: Any) -> None:
+    graph = pymaxflow.Graph[float if np.isinf(edges["weights"]) else int]()
+    nodes = graph.add_grid_nodes((1, 3))
+    graph.add_grid_edges(nodes, symmetric=True, **edges)
+    graph.add_grid_tedges(nodes, [[5, 0, 0]], [[0, 0, 3]])
+    assert graph.maxflow() == 3
+    assert graph.get_grid_segments(nodes).tolist() == [[False, False, False]]
+
+
+UNARY = np.array([[[0, 8, 9], [5, 4, 9], [0, 8, 2]], [[7, 1, 9], [9, 9, 0], [1, 1, 1]]])
+BINARY = np.array([[0, 3, 3], [3, 0, 3], [3, 3, 0]])
+
+
+def labelling_cost(labels: Any, binary: Any) -> int:
+    """Return the energy of labels, added up pixel by pixel."""
+    total = 0
+    for (y, x), label in np.ndenumerate(labels):
+        total += UNARY[y, x, label]
+        total += binary[label, labels[y + 1, x]] if y + 1 < 2 else 0
+        total += binary[label, labels[y, x + 1]] if x + 1 < 3 else 0
+    return int(total)
+
+
+@pytest.mark.parametrize("search", [pymaxflow.aexpansion_grid, fastmin.abswap_grid])
+def test_labels(search: Any) -> None:
+    labels = search(UNARY, BINARY)
+    assert labels.dtype == np.int64
+    assert fastmin.energy_of_grid_labeling(UNARY, BINARY, labels) == labelling_cost(labels, BINARY)
+    least = min(
+        labelling_cost(np.reshape(choice, (2, 3)), BINARY) for choice in itertools.product(range(3), repeat=6)
+    )
+    assert least <= labelling_cost(labels, BINARY) <= labelling_cost(UNARY.argmin(axis=-1), BINARY)
+    given = np.ones((2, 3), dtype=np.int32)
+    assert search(UNARY, BINARY, 0, given) is given
+    assert (given == 1).all()
+    assert search(UNARY * 0.5, BINARY * 0.5, labels=given) is given
+    assert labelling_cost(given, BINARY) < labelling_cost(np.ones((2, 3), dtype=int), BINARY)
+    with pytest.raises(InvalidTypeError, match="overwritten"):
+        search(UNARY, BINARY, labels=[[0, 0, 0], [0, 0, 0]])
+
+
+def test_swaps_need_no_metric() -> None:
+    squares = np.array([[0, 1, 4], [1, 0, 1], [4, 1, 0]])
+    labels = fastmin.abswap_grid(UNARY, squares)
+    assert fastmin.energy_of_grid_labeling(UNARY, squares, labels) == labelling_cost(labels, squares)
+    with pytest.raises(InvalidInputError, match="metric"):
+        fastmin.aexpansion_grid(UNARY, squares)
+
+
+@pytest.mark.parametrize("name", ["aexpansion_grid", "abswap_grid"])
+def test_labels_as_good_as_those_of_pymaxflow(name: str) -> None:
+    peer = pytest.importorskip("maxflow", reason="PyMaxflow is not installed")
+    random = np.random.default_rng(8)
+    unary = random.integers(0, 40, (9, 8, 4)).astype(float)
+    binary = 5.0 * np.minimum(np.abs(np.arange(4) - np.arange(4)[:, None]), 2)
+    ours, theirs = (
+        fastmin.energy_of_grid_labeling(unary, binary, getattr(package, name)(unary, binary))
+        for package in (pymaxflow, peer)
+    )
+    assert ours == pytest.approx(theirs, rel=0.01)
+    assert ours == peer.fastmin.energy_of_grid_labeling(
+        unary, binary, getattr(pymaxflow, name)(unary, binary)
+    )
+
+
+def test_names_and_parameters_are_those_of_pymaxflow() -> None:
+    peer = pytest.importorskip("maxflow", reason="PyMaxflow is not installed")
+    assert {name for name in dir(peer) if not name.startswith(("_", "version", "np"))} <= set(dir(pymaxflow))
+    methods = {name for name in dir(peer.GraphInt) if not name.startswith("_")}
+    assert methods <= set(dir(pymaxflow.GraphInt))
+    for name in ("aexpansion_grid", "abswap_grid", "energy_of_grid_labeling"):
+        wanted, found = (inspect.signature(getattr(each, name)) for each in (peer.fastmin, fastmin))
+        assert list(wanted.parameters) == list(found.parameters)

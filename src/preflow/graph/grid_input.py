@@ -78,7 +78,7 @@ def check_numbers(array: AnyArray, name: str) -> None:
         )
 
 
-def stacked_by_axis(values: Any, shape: tuple[int, ...], name: str) -> Any:
+def stacked_by_axis(values: AnyArray, shape: tuple[int, ...], name: str) -> AnyArray:
     """Return the array of directions that arrays of one axis each are, as those of gco; others as they are.
 
     The shape of such an array says its axis: it is one shorter there than the grid, as (h - 1, w) is for the

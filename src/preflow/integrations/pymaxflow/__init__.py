@@ -1,7 +1,10 @@
 """Graphs with the interface of PyMaxflow, solved by preflow.
 
 ``from preflow.integrations import pymaxflow as maxflow`` takes the place of ``import maxflow``.
-:doc:`/problems/scipy` lists what differs on purpose.
+:doc:`/problems/coming_from` lists what differs on purpose.
+
+Edges that :meth:`GraphInt.add_grid_edges` adds between all nodes of a graph are kept as arrays of the grid's
+shape, and the graph is then solved as a grid, with no edges stored.
 """
 
 from __future__ import annotations
@@ -9,20 +12,37 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
-from ..cuts import min_cut
-from ..errors import CapacityOverflowError, InvalidInputError, InvalidTypeError, MissingDependencyError
-from ..graph.network import FlowNetwork, exact_sum
-from ..graph.placement import check_not_masked
-from ..graph.scaling import float_sum
+from ...arrays import Array
+from ...cuts import min_cut
+from ...errors import CapacityOverflowError, InvalidInputError, InvalidTypeError, MissingDependencyError
+from ...graph.neighbourhood import Box
+from ...graph.network import FlowNetwork, exact_sum
+from ...graph.periodic import ring_boxes
+from ...graph.placement import check_not_masked
+from ...graph.scaling import float_sum
+from ...gridcut.api import grid_cut
+from ...gridcut.result import GridCutResult
+from . import fastmin
+from .fastmin import abswap_grid, aexpansion_grid
 
 if TYPE_CHECKING:
     import networkx
+
+__all__ = [
+    "Graph",
+    "GraphFloat",
+    "GraphInt",
+    "abswap_grid",
+    "aexpansion_grid",
+    "fastmin",
+    "moore_structure",
+    "vonNeumann_structure",
+]
 
 #: Tails, heads, and capacities forwards and backwards.
 _Edges = tuple[Array, Array, Array, Array]
@@ -30,6 +50,29 @@ _Edges = tuple[Array, Array, Array, Array]
 _Number = int | float
 #: Integers up to this one, and less it, are capacities that need no closer look.
 MOST = 2**62
+#: A graph is solved as a grid if the capacities of its edges sum to less, where they are integers: then
+#: those at a node fit int64.
+MOST_ON_GRID = {np.int64: 2.0**58, np.float64: math.inf}
+
+
+class _GridEdges(NamedTuple):
+    """Edges between nodes and their neighbours at one place, in a grid of all nodes in order."""
+
+    shape: tuple[int, ...]  #: of the grid
+    step: tuple[int, ...]  #: from a node forward to its neighbour
+    #: the nodes that have such a neighbour, and the neighbours
+    here: Box
+    there: Box
+    #: of the shape of `here`; 0 where there is no edge. One array where both are the same
+    forward: Array
+    backward: Array
+    number: int  #: how many edges there are
+
+    def listed(self) -> _Edges:
+        """Return the edges one by one, also those that there are not."""
+        nodes = np.arange(math.prod(self.shape)).reshape(self.shape)
+        ends = nodes[self.here].ravel(), nodes[self.there].ravel()
+        return *ends, self.forward.ravel(), self.backward.ravel()
 
 
 class GraphInt:
@@ -67,6 +110,9 @@ class GraphInt:
         """Remove all nodes and edges."""
         self._segments: NDArray[np.bool_] | None = None
         self._edges: list[_Edges] = []
+        self._grid_edges: list[_GridEdges] = []
+        # The last cut of the graph as a grid, whose flow the next solve starts from.
+        self._last: GridCutResult | None = None
         self._terminal: list[tuple[Array, Array, Array]] = []
         # Those that were added one by one, as numbers of Python.
         self._single_edges: list[tuple[_Number, ...]] = []
@@ -75,7 +121,8 @@ class GraphInt:
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state with lists of its own, which copies add to."""
-        return {name: each.copy() if type(each) is list else each for name, each in self.__dict__.items()}
+        state = {name: each.copy() if type(each) is list else each for name, each in self.__dict__.items()}
+        return state | {"_last": None}
 
     def copy(self) -> Self:
         """Return a copy, with the capacities as they were added."""
@@ -174,7 +221,8 @@ class GraphInt:
         return -math.inf
 
     def _all_edges(self) -> list[_Edges]:
-        return [*self._edges, *self._arrays_of(self._single_edges, 2)]
+        listed = [edges.listed() for edges in self._grid_edges]
+        return [*listed, *self._edges, *self._arrays_of(self._single_edges, 2)]
 
     def _all_terminal(self) -> list[tuple[Array, Array, Array]]:
         return [*self._terminal, *self._arrays_of(self._single_terminal, 1)]
@@ -186,16 +234,15 @@ class GraphInt:
         arrays = [np.array(column, dtype=dtype) for column, dtype in zip(columns, dtypes, strict=False)]
         return [tuple(arrays)] if rows else []
 
-    def _add(self, edges: list[_Edges]) -> None:
+    def _add(self, edges: Sequence[_Edges], grid_edges: Sequence[_GridEdges] = ()) -> None:
         """Add all edges, or after Ctrl-C none of them; the last cut does not hold any more."""
         self._segments = None
         self._edges.extend(edges)
+        self._grid_edges.extend(grid_edges)
 
     def _checked(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, reverse: ArrayLike) -> _Edges:
         tail, head = self._nodes(i).ravel(), self._nodes(j).ravel()
-        forward, backward = (self._capacities(values, "capacity") for values in (capacity, reverse))
-        if min(forward.min(initial=0), backward.min(initial=0)) < 0:
-            raise InvalidInputError("capacities of edges must not be negative")
+        forward, backward = self._of_edges(capacity), self._of_edges(reverse)
         try:
             parts = np.broadcast_arrays(tail, head, forward, backward)
         except ValueError:
@@ -253,23 +300,34 @@ class GraphInt:
         except ValueError:
             raise InvalidInputError(f"weights cannot be broadcast to shape {nodes.shape}") from None
         middle = np.array(shape.shape) // 2
-        edges = []
+        present = nodes >= 0
+        in_order = np.array_equal(nodes[present], np.flatnonzero(present)) and nodes.size == self._num_nodes
+        edges, grid_edges = [], []
         for place in np.argwhere(shape):
-            if (place == middle).all():
-                continue
-            here, there = _neighbours(nodes.shape, place - middle, rings)
             factor = shape[tuple(place)]
-            capacity = weight[here] * factor
             if (
-                capacity.dtype.kind == "i"
+                np.result_type(weight, factor).kind == "i"
                 and float(np.abs(weight).max(initial=0)) * abs(float(factor)) >= 2.0**63
             ):
                 raise CapacityOverflowError("a weight times an entry of structure is past int64")
-            ends = nodes[here], nodes[there]
-            there_are = (ends[0] >= 0) & (ends[1] >= 0)
-            tail, head, capacity = ends[0][there_are], ends[1][there_are], capacity[there_are]
-            edges.append(self._checked(tail, head, capacity, capacity if symmetric else 0))
-        self._add(edges)
+            for here, there, step in ring_boxes(nodes.shape, (place - middle).tolist(), rings):
+                joined = present[here] & present[there]
+                if not in_order:
+                    tail, head, capacity = (
+                        nodes[here][joined],
+                        nodes[there][joined],
+                        weight[here][joined] * factor,
+                    )
+                    edges.append(self._checked(tail, head, capacity, capacity if symmetric else 0))
+                    continue
+                forward = self._of_edges(np.where(joined, weight[here] * factor, 0))
+                backward = forward if symmetric else np.zeros_like(forward)
+                if step < (0,) * nodes.ndim:
+                    step, here, there = tuple(-length for length in step), there, here
+                    forward, backward = backward, forward
+                number = int(joined.sum())
+                grid_edges.append(_GridEdges(nodes.shape, step, here, there, forward, backward, number))
+        self._add(edges, grid_edges)
 
     def add_tedge(self, i: int, cap_source: float, cap_sink: float) -> None:
         """Add an edge from the source to node i and one from it to the sink; capacities add up.
@@ -297,6 +355,7 @@ class GraphInt:
         Parameters
         ----------
         nodeids : array_like of integers
+            -1 where there is no node.
         sourcecaps, sinkcaps : array_like
             Broadcast to the shape of `nodeids`.
 
@@ -305,14 +364,15 @@ class GraphInt:
         InvalidInputError
             As in :meth:`add_tedge`, or the shapes do not fit.
         """
-        nodes = self._nodes(nodeids)
+        nodes = self._nodes(nodeids, least=-1)
         source, sink = self._capacities(sourcecaps, "sourcecaps"), self._capacities(sinkcaps, "sinkcaps")
         try:
             source, sink = np.broadcast_to(source, nodes.shape), np.broadcast_to(sink, nodes.shape)
         except ValueError:
             raise InvalidInputError(f"capacities cannot be broadcast to shape {nodes.shape}") from None
+        present = nodes >= 0
         self._segments = None
-        self._terminal.append((nodes.ravel().copy(), source.ravel().copy(), sink.ravel().copy()))
+        self._terminal.append((nodes[present], source[present], sink[present]))
 
     def maxflow(self, reuse_trees: bool = False) -> int | float:
         """Solve, and return the value of the maximum flow.
@@ -320,7 +380,8 @@ class GraphInt:
         Parameters
         ----------
         reuse_trees : bool
-            Accepted for compatibility: each call solves the whole graph.
+            Accepted for compatibility. A graph that is a grid is always solved from its last flow, any other
+            one as a whole.
 
         Returns
         -------
@@ -332,10 +393,20 @@ class GraphInt:
         CapacityOverflowError
             A sum of integer capacities is past int64, or the flow is past float64.
         """
-        network, constant = self._network()
-        found = min_cut(network, self._num_nodes, self._num_nodes + 1)
-        self._segments = np.asarray(found.sink_side)[: self._num_nodes]
-        value = found.value + constant
+        source, sink, constant = self._terminals()
+        neighbor, steps = self._neighbours()
+        if neighbor is None:
+            self._last = None
+            cut = min_cut(self._network(source, sink), self._num_nodes, self._num_nodes + 1)
+            self._segments, least = np.asarray(cut.sink_side)[: self._num_nodes], cut.value
+        else:
+            source, sink = source.reshape(neighbor.shape[1:]), sink.reshape(neighbor.shape[1:])
+            last = self._last
+            if last is not None and not np.array_equal(last.network.offsets[::2], steps):
+                last = None  # there are edges in other directions now
+            self._last = grid_cut(source, sink, neighbor, connectivity=steps, warm_start=last)
+            self._segments, least = ~self._last.labels.ravel(), self._last.value
+        value = least + constant
         if not math.isfinite(value):
             raise CapacityOverflowError("the value of the flow is past float64")
         return int(value) if self._dtype is np.int64 else float(value)
@@ -395,7 +466,8 @@ class GraphInt:
 
     def get_edge_count(self) -> int:
         """Return the number of edges between nodes, with their reverses."""
-        return 2 * sum(len(tail) for tail, *_ in self._all_edges())
+        on_grid = sum(edges.number for edges in self._grid_edges)
+        return 2 * (on_grid + sum(len(tail) for tail, *_ in self._edges) + len(self._single_edges))
 
     get_node_num = get_node_count
     get_edge_num = get_edge_count
@@ -419,7 +491,7 @@ class GraphInt:
         except ImportError:
             raise MissingDependencyError("get_nx_graph()", "networkx", "networkx") from None
         graph: networkx.DiGraph[Any] = networkx.DiGraph()
-        network, _ = self._network()
+        network = self._network(*self._terminals()[:2])
         names = [*range(self._num_nodes), "s", "t"]
         graph.add_nodes_from(names)
         ends = network.tail.tolist(), network.head.tolist()
@@ -431,10 +503,35 @@ class GraphInt:
                     graph.add_edge(names[u], names[v], weight=present + weight)
         return graph
 
-    def _network(self) -> tuple[FlowNetwork, int | float]:
-        """Return the network, and what every cut costs besides."""
-        n, dtype = self._num_nodes, self._dtype
-        totals = np.zeros((2, n), dtype=dtype)
+    def _neighbours(self) -> tuple[Array | None, list[tuple[int, ...]]]:
+        """Return the capacities and the steps between neighbours in a grid of all nodes; None: it is none.
+
+        Edges across the ends of axes take arrays that are mostly 0: a graph with few others is no grid.
+        """
+        edges = self._grid_edges
+        shapes = {each.shape for each in edges}
+        if self._edges or self._single_edges or [math.prod(shape) for shape in shapes] != [self._num_nodes]:
+            return None, []
+        shape, steps = edges[0].shape, sorted({each.step for each in edges})
+        dense = 2 * sum(each.forward.size for each in edges) >= len(steps) * self._num_nodes
+        largest = sum(float(each.forward.max()) + float(each.backward.max()) for each in edges)
+        if not dense or largest >= MOST_ON_GRID[self._dtype]:
+            return None, []
+        alike = all(each.forward is each.backward for each in edges)
+        neighbor = np.zeros(((1 if alike else 2) * len(steps), *shape), dtype=self._dtype)
+        for each in edges:
+            row = steps.index(each.step)
+            if alike:
+                neighbor[row][each.here] += each.forward
+            else:
+                neighbor[2 * row][each.here] += each.forward
+                neighbor[2 * row + 1][each.there] += each.backward
+        return neighbor, steps
+
+    def _terminals(self) -> tuple[Array, Array, int | float]:
+        """Return the capacities from the source and to the sink, and what every cut costs besides."""
+        dtype = self._dtype
+        totals = np.zeros((2, self._num_nodes), dtype=dtype)
         for nodes, *sides in self._all_terminal():
             for total, side in zip(totals, sides, strict=True):
                 np.add.at(total, nodes, side)
@@ -445,11 +542,16 @@ class GraphInt:
             raise InvalidInputError("a node has infinite capacities from the source and to the sink")
         with np.errstate(over="ignore"):
             source, sink = totals - least
+        return source, sink, float_sum(least) if dtype is np.float64 else exact_sum(least)
+
+    def _network(self, source: Array, sink: Array) -> FlowNetwork:
+        """Return the network with these capacities at the terminals."""
+        n, dtype = self._num_nodes, self._dtype
         empty = np.zeros(0, dtype=np.int64)
         parts = [*self._all_edges(), (empty, empty, empty.astype(dtype), empty.astype(dtype))]
         tail, head, forward, backward = (np.concatenate(part) for part in zip(*parts, strict=True))
         from_source, to_sink = np.flatnonzero(source), np.flatnonzero(sink)
-        network = FlowNetwork.from_arrays(
+        return FlowNetwork.from_arrays(
             np.concatenate([tail, np.full(len(from_source), n), to_sink]),
             np.concatenate([head, from_source, np.full(len(to_sink), n + 1)]),
             np.concatenate([forward, source[from_source], sink[to_sink]]),
@@ -458,7 +560,6 @@ class GraphInt:
             ),
             num_vertices=n + 2,
         )
-        return network, float_sum(least) if dtype is np.float64 else exact_sum(least)
 
     def _check_sums(self) -> None:
         """Raise CapacityOverflowError if capacities between a node and the terminals may sum past int64."""
@@ -472,6 +573,13 @@ class GraphInt:
             np.add.at(sizes, nodes, side)
         if sizes.max() >= 2.0**62:
             raise CapacityOverflowError("capacities between a node and the terminals sum to 2**62 or more")
+
+    def _of_edges(self, values: ArrayLike) -> Array:
+        """Return capacities of edges, which are not negative."""
+        given = self._capacities(values, "capacity")
+        if given.min(initial=0) < 0:
+            raise InvalidInputError("capacities of edges must not be negative")
+        return given
 
     def _factors(self, values: ArrayLike, name: str) -> Array:
         """Return numbers whose products are of the graph's type as int64 or float64."""
@@ -578,17 +686,3 @@ def _behind(near: NDArray[np.bool_], directed: bool) -> NDArray[np.int64]:
     if directed:
         structure.flat[: near.size // 2] = 0
     return structure
-
-
-def _neighbours(
-    shape: tuple[int, ...], offset: NDArray[np.int64], rings: tuple[Any, ...]
-) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    """Return the places of nodes that have a neighbour at `offset`, and the places of these."""
-    here, there = [], []
-    for side, step, ring in zip(shape, offset.tolist(), rings, strict=True):
-        place = np.arange(side)
-        if not ring:
-            place = place[(place + step >= 0) & (place + step < side)]
-        here.append(place)
-        there.append((place + step) % side if side else place)
-    return np.ix_(*here), np.ix_(*there)
