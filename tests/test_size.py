@@ -32,9 +32,9 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3244,
-    "graph": 11636,  # one reader finds the columns of tables and files
+    "graph": 11661,  # one reader finds the columns of tables and files
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
-    "integrations": 2443,
+    "integrations": 2651,  # the door of PyMaxflow has grids, and labels
     "io": 3332,  # binary files are told from text, with what reads them
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10890,  # columns of tables are named

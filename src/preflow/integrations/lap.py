@@ -1,7 +1,7 @@
 """Drop-in replacements of functions of lap and lapx: the same arguments and results.
 
-Of several optimal results they may return another one. :doc:`/problems/scipy` lists what else differs on
-purpose.
+Of several optimal results they may return another one. :doc:`/problems/coming_from` lists what else differs
+on purpose.
 """
 
 from __future__ import annotations

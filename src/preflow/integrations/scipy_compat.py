@@ -1,7 +1,7 @@
 """Drop-in replacements of SciPy's functions: the same arguments, results and kinds of errors.
 
-Of several optimal results they may return another one than SciPy. :doc:`/problems/scipy` lists what else
-differs on purpose.
+Of several optimal results they may return another one than SciPy. :doc:`/problems/coming_from` lists
+what else differs on purpose.
 """
 
 from __future__ import annotations
