@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import json
+import re
 from pathlib import Path
 
+import networkx
 import pytest
 
 import preflow
@@ -114,5 +117,149 @@ def test_an_assignment_that_was_read_has_costs(tmp_path: Path) -> None:
     other = preflow.CostNetwork.from_arrays([0], [1], cost=[3], supply=[2, -2])
     with pytest.raises(InvalidInputError, match=r"each vertex has a supply of 1 or -1.* min_cost_flow takes"):
         preflow.linear_assignment(other)
+    flow = preflow.read_dimacs(written(tmp_path, "a.max", "p max 2 1\nn 1 s\nn 2 t\na 1 2 5\n"))
+    for solve in (preflow.linear_assignment, lambda given: preflow.transport(given, [1], [1])):
+        with pytest.raises(InvalidInputError, match=r"costs are a matrix, .* not MaxFlowProblem"):
+            solve(flow)
+    with pytest.raises(
+        InvalidInputError, match=r"what read_dimacs returns for a \.max file, .* not CostNetwork"
+    ):
+        preflow.max_flow(network)
     with pytest.raises(ParseError, match=r"preflow\.io\.costs\.read_costs\(path\)\.costs"):
         preflow.read_dimacs(written(tmp_path, "a.asn", "p asn 3 1\nn 1\na 1 2 5\n"))
+
+
+class TestLists:
+    """Lists of arcs for `preflow solve`."""
+
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("a.txt", "# roads\ns a 3\ns b 2\n\na t 2 # narrow\nb t 4\n"),
+            ("a.edges.gz", "s,a,3\r\ns,b,2\r\na,t,2\r\nb,t,4\r\n"),
+            ("a.txt", "4 4\ns a 3\ns b 2\na t 2\nb t 4\n"),
+            ("a.txt", "source target capacity\ns a 3\ns b 2\na t 2\nb t 4\n"),
+            ("a.txt", "from to km capacity\ns a 9 3\ns b 9 2\na t 9 2\nb t 9 4\n"),
+            ("a.ncol", "s\ta\t3.0\ns\tb\t2\na\tt\t2\nb\tt\t4\n"),
+        ],
+    )
+    def test_arcs_with_capacities(self, tmp_path: Path, name: str, text: str) -> None:
+        path, flow = str(written(tmp_path, name, text)), tmp_path / "flow.csv"
+        terminals = "--source", "s", "--sink", "t"
+        report = succeed("solve", path, *terminals, "--verify", "-o", str(flow))
+        assert re.search(r"value +4(\.0)? ", report)
+        assert flow.read_text().startswith("source,target,capacity,flow,cut\ns,a,3")
+        assert "verified: a maximum flow" in succeed("verify", path, str(flow), *terminals)
+        assert json.loads(succeed("info", path, "--json"))["vertices"] == 4
+
+    def test_arcs_without_capacities_have_capacity_1(self, tmp_path: Path) -> None:
+        path = str(written(tmp_path, "a.txt", "1 2\n1 3\n2 4\n3 4\n"))
+        assert "value     2 " in succeed("solve", path, "--source", "1", "--sink", "4")
+        assert "value     2 " in succeed("solve", path, "--source", "4", "--sink", "1", "--undirected")
+
+    def test_dimacs_under_the_name_of_a_list(self, tmp_path: Path) -> None:
+        path = str(written(tmp_path, "a.txt", "c x\np max 2 1\nn 1 s\nn 2 t\na 1 2 5\n"))
+        assert "value     5 " in succeed("solve", path)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("", "a.txt: the file is empty"),
+            ("4 3 3\n1 2 5\n1 3 6\n1 4 7\n", "a.txt:1: the first line, '4 3 3', has the number of vertices"),
+            ("a b 1\nb c\n", "a.txt:2: expected 3 fields, as above, got 2"),
+            ("a b 1 2\nb c 3 4\n", "a.txt:1: expected 'TAIL HEAD CAPACITY' or 'TAIL HEAD'; of more columns"),
+            ("a b {'capacity': 3}\n", "in place of networkx.write_edgelist take networkx.write_graphml"),
+            ("a b 1\nb c x\n", "a.txt:2: 'x' in column 'capacity' is not a number"),
+        ],
+    )
+    def test_errors(self, tmp_path: Path, text: str, message: str) -> None:
+        path = str(written(tmp_path, "a.txt", text))
+        assert message in run("solve", path, "--source", "a", "--sink", "c").stderr
+
+
+#: The beginning of a network of TransportationNetworks, as it is there.
+TRAFFIC = (
+    "<NUMBER OF ZONES> 3\t\n<NUMBER OF NODES> 4\n<FIRST THRU NODE> 1\n<NUMBER OF LINKS> 4\n"
+    "<END OF METADATA>\t\n\n\n~ \tInit node \tTerm node \tCapacity \tLength \tFree Flow Time \tB\tPower"
+    "\tSpeed limit \tToll \tType\t;\n"
+    "\t1\t2\t25900.5\t6\t6\t0.15\t4\t0\t0\t1\t;\n\t1\t3\t23403\t4\t4\t0.15\t4\t0\t0\t1\t;\n"
+    "\t2\t4\t4958\t5\t5\t0.15\t4\t0\t0\t1\t;\n\t3\t4\t17110\t2\t2\t0.15\t4\t0\t0\t1\t;\n"
+)
+
+
+def test_traffic_networks(tmp_path: Path) -> None:
+    path = str(written(tmp_path, "x_net.tntp", TRAFFIC))
+    arguments = "solve", path, "--source", "1", "--sink", "4"
+    assert re.search(r"value +22,?068(\.0)? ", succeed(*arguments))
+    supply = str(written(tmp_path, "supply.csv", "node,supply\n1,5\n4,-5\n"))
+    text = succeed("solve", path, "--supply", supply, "--cost", "Free_Flow_Time")
+    assert re.search(r"cost +30(\.0)? ", text)
+    written(tmp_path, "x_net.tntp", TRAFFIC.replace("NODE> 1", "NODE> 3"))
+    assert f"warning: {path}: traffic does not pass nodes before 3; here" in run(*arguments).stderr
+    written(tmp_path, "x_net.tntp", TRAFFIC.replace("<END OF METADATA>", ""))
+    assert "no network in the format TNTP: it has no line <END OF METADATA>" in run(*arguments).stderr
+
+
+def test_matchings_of_preflib(tmp_path: Path) -> None:
+    text = "# NUMBER ALTERNATIVES: 4\n# NUMBER EDGES: 3\n# ALTERNATIVE NAME 1: Pair 1\n"
+    text += "1, 2, 1.0\n2, 3, 2.5\n3, 4, 1.0\n"
+    path = str(written(tmp_path, "a.wmd", text))
+    assert "weight    2.5" in succeed("match", path, "--general")
+    assert "matched   2 pairs" in succeed("match", path, "--general", "--maximum-cardinality")
+
+
+class TestByNetworkX:
+    @staticmethod
+    def graph() -> networkx.DiGraph:
+        graph = networkx.DiGraph()
+        arcs = [("s", "a", 3, 2), ("s", "b", 2, 1), ("a", "t", 2, 1), ("b", "t", 4, 1)]
+        graph.add_weighted_edges_from([(u, v, capacity) for u, v, capacity, _ in arcs], weight="capacity")
+        graph.add_weighted_edges_from([(u, v, cost) for u, v, _, cost in arcs])
+        graph.add_node("alone")
+        return graph
+
+    @pytest.mark.parametrize("name", ["a.graphml", "a.gml", "a.gexf", "a.graphml.gz"])
+    def test_flows(self, tmp_path: Path, name: str) -> None:
+        graph, path = self.graph(), tmp_path / name
+        getattr(networkx, f"write_{name.split('.')[1]}")(graph, path)
+        text = succeed("solve", str(path), "--source", "s", "--sink", "t", "--verify")
+        assert re.search(rf"value +{networkx.maximum_flow_value(graph, 's', 't')}(\.0)? ", text)
+        assert "5 vertices, 4 arcs" in text
+        graph.add_node("s", demand=-3)
+        graph.add_node("t", demand=3)
+        getattr(networkx, f"write_{name.split('.')[1]}")(graph, path)
+        assert re.search(rf"cost +{networkx.min_cost_flow_cost(graph)}(\.0)? ", succeed("solve", str(path)))
+
+    def test_numbers_and_undirected_graphs(self, tmp_path: Path) -> None:
+        path = str(tmp_path / "a.graphml")
+        graph = networkx.Graph([(10, 20, {"capacity": 3}), (30, 20, {"capacity": 2})])
+        networkx.write_graphml(graph, path)
+        assert "value     2 " in succeed("solve", path, "--source", "10", "--sink", "30")
+        assert "vertex '1' is not in the file" in run("solve", path, "--source", "1", "--sink", "30").stderr
+        assert "matched   1 (structural rank)" in succeed("match", path)
+        assert "matched   1 pair" in succeed("match", path, "--general", "--unweighted")
+
+    def test_pajek_and_igraph(self, tmp_path: Path) -> None:
+        text = '*Vertices 3\n1 "a"\n2 "b"\n3 "c"\n*Arcs\n1 2 5\n2 3 4\n'
+        path = str(written(tmp_path, "a.net", text))
+        arguments = "--source", "a", "--sink", "c"
+        assert re.search(r"value +4(\.0)? ", succeed("solve", path, *arguments, "--capacity", "weight"))
+        assert "'capacity'" in run("solve", path, *arguments).stderr
+        assert re.search(r"weight +5(\.0)?", succeed("match", path, "--general", "--weight", "weight"))
+        nodes = "".join(f"  node\n  [\n    id {number}\n  ]\n" for number in range(2))
+        edge = "  edge\n  [\n    source 0\n    target 1\n    capacity 7\n  ]\n"
+        path = str(
+            written(
+                tmp_path, "a.gml", f'Creator "igraph"\nVersion 1\ngraph\n[\n  directed 1\n{nodes}{edge}]\n'
+            )
+        )
+        assert "value     7 " in succeed("solve", path, "--source", "0", "--sink", "1")
+
+    @pytest.mark.parametrize("name", ["a.graphml", "a.gml", "a.net", "a.gexf"])
+    @pytest.mark.parametrize(
+        "text", ["", "<graphml>", "graph [ node [ id 1 label", "*vertices 2\n*arcs\n1 5\n", "\0"]
+    )
+    def test_damaged_files(self, tmp_path: Path, name: str, text: str) -> None:
+        path = str(written(tmp_path, name, text))
+        result = run("solve", path, "--source", "a", "--sink", "b")
+        assert (result.exit_code, path in result.stderr) == (2, True)

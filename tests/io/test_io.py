@@ -771,7 +771,7 @@ class TestFirstLineOfSizes:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("4 3\n1 2 9\n", "1: the first line has 2 fields, and not the sizes, 'VERTICES 1'"),
+            ("4 3\n1 2 9\n", "1: 2 fields, and not the sizes, 'VERTICES 1', while the next line has 3"),
             ("3 1\n1 4 9\n", "1: 3 vertices were announced, an edge has 4"),
             ("0 1\n0 2\n1 2 3\n", "3: expected 2 fields, as in line 1, got 3"),
             ("0 1 {}\n", "1: '{}' in field 3 is not a number"),

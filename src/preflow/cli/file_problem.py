@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import InvalidInputError
-from .files import STREAM, TableOptions, check_outputs, check_table_name, is_table
+from .files import STREAM, TableOptions, check_outputs, check_table_name, names_vertices
 from .session import Steps, exit_by_status, working
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class FileProblem:
             raise InvalidInputError("--json and --output - would both write to standard output")
         self.file, self.output, self.verify, self.json = file, output, verify, json
         self.table = TableOptions.of(file, solving, has_names)
-        self.is_table = is_table(file) if has_names is None else has_names
+        self.is_table = names_vertices(file) if has_names is None else has_names
         self.written = [output, *written]
         check_outputs(self.written, [file, *others])
         self.to_table = check_table_name(output, self.is_table)

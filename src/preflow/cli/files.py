@@ -45,9 +45,12 @@ class ForTables:
 
         names = [each.name for each in fields(cast(Any, cls))]
         found = cls(**{name: given.pop(name) for name in names if name in given})
-        if found != cls() and not (is_table(file) if has_names is None else has_names):
+        if found != cls() and not (names_vertices(file) if has_names is None else has_names):
             options = ", ".join(f"--{name}" for name in names)
-            raise InvalidInputError(f"{file}: {options} are for tables ({', '.join(TABLES)})")
+            raise InvalidInputError(
+                f"{file}: {options} are for tables ({', '.join(TABLES)}), lists of arcs (.txt, .tntp) and "
+                "graphs (.graphml, .gml, .net)"
+            )
         return found
 
 
@@ -135,6 +138,13 @@ def is_table(file: str) -> bool:
     return is_table(file)
 
 
+def names_vertices(file: str) -> bool:
+    """Return whether a file of a network has names of vertices: a table, a list of arcs, or a graph."""
+    from ..io.graphs import has_arcs
+
+    return is_table(file) or has_arcs(file)
+
+
 def read_network(file: str) -> FlowNetwork | MaxFlowProblem | CostNetwork:
     """Read an .npz archive, or a DIMACS file under any other name; ``-`` reads standard input."""
     from ..graph.network import MaxFlowProblem
@@ -164,7 +174,7 @@ def read_problem(file: str, terminals: Terminals, table: TableOptions, min_cost:
     from ..graph.cost_network import CostNetwork
     from ..graph.network import MaxFlowProblem
 
-    if is_table(file):
+    if names_vertices(file):
         return _read_table_problem(file, terminals, table, min_cost)
     problem = read_network(file)
     if isinstance(problem, CostNetwork):
@@ -200,7 +210,11 @@ def _read_table_problem(file: str, terminals: Terminals, table: TableOptions, mi
                 f"{file} has a column of costs, 'cost' or 'weight', and no 'capacity', which a maximum flow "
                 "needs; for a cheapest flow give --supply FILE in place of the terminals"
             )
-        if terminals.supply is None and not is_flow:
+        if (
+            terminals.supply is None
+            and not is_flow
+            and not (network.supply is not None and network.supply.any())
+        ):
             raise InvalidInputError(
                 f"{file} has costs: give the supplies of the vertices as a table, --supply FILE; or the "
                 "ends of a flow, --source A --sink B, and --min-cost for the cheapest of all maximum flows"

@@ -10,7 +10,7 @@ import click
 
 from ..errors import InvalidInputError, MissingDependencyError
 from .file_problem import FileProblem
-from .files import TableOptions, write_lines, write_pair_table
+from .files import TableOptions, is_table, write_lines, write_pair_table
 from .session import Command, working
 
 if TYPE_CHECKING:
@@ -77,8 +77,9 @@ def match(
     Parameters
     ----------
     file : FILE
-        Matrix Market (.mtx), numbered from 1, or lines FROM TO (.txt), numbered from 0; plain or .gz; or a
-        table with names (.csv, .tsv, .xlsx, .parquet).
+        Matrix Market (.mtx), numbered from 1, or lines FROM TO (.txt), numbered from 0; plain or .gz; or with
+        names a table (.csv, .tsv, .xlsx, .parquet) or a graph (.graphml, .gml, .gexf, .net); with --general
+        also METIS .graph and DIMACS .col.
     nonzeros_only
         Ignore entries that are explicit zeros.
     output : FILE
@@ -100,7 +101,8 @@ def match(
                 "--initial, --permutation, --spy and --nonzeros-only do not go with --general"
             )
         options |= {"perfect": perfect, "maximum_cardinality": maximum_cardinality, "maximize": not minimize}
-        _match_general(FileProblem(file, output, **options), weighted=not unweighted)
+        task = FileProblem(file, output, has_names=_has_names(file), **options)
+        _match_general(task, weighted=not unweighted)
         return
     if unweighted or minimize or perfect or maximum_cardinality:
         raise InvalidInputError(
@@ -116,7 +118,8 @@ def match(
             import matplotlib  # noqa: F401
         except ImportError:
             raise MissingDependencyError("a picture of a matrix", "Matplotlib", "plot") from None
-    task = FileProblem(file, output, written=[permutation, spy], initial=initial, **options)
+    written = [permutation, spy]
+    task = FileProblem(file, output, written=written, has_names=_has_names(file), initial=initial, **options)
     if task.is_table and permutation is not None:
         raise InvalidInputError("--permutation writes numbers, and the rows of a table have names")
     first = 0
@@ -140,6 +143,13 @@ def match(
         with working(f"drawing {spy}"):
             _draw_spy(graph, blocks, spy)
     _report(task, result, blocks)
+
+
+def _has_names(file: str) -> bool:
+    """Return whether the vertices of a graph have names: not those of lists of edges, but for PrefLib's."""
+    from ..io.graphs import PREFLIB, is_graph
+
+    return is_table(file) or is_graph(file) or file.endswith(PREFLIB)
 
 
 def _report(task: FileProblem, result: MatchingResult, blocks: DulmageMendelsohn | None) -> None:

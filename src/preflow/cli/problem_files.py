@@ -16,6 +16,7 @@ from .files import (
     Terminals,
     is_table,
     name_of,
+    names_vertices,
     read_flow_table,
     read_network,
     read_problem,
@@ -38,8 +39,8 @@ def problem_file(file: str) -> None:
     Parameters
     ----------
     file : FILE
-        DIMACS .max, .min or .asn, perhaps .gz, .npz, or a table .csv, .tsv, .xlsx or .parquet; - reads DIMACS
-        from stdin.
+        DIMACS .max, .min or .asn, perhaps .gz, .npz, or with names of vertices a table .csv, .tsv, .xlsx or
+        .parquet, a list .txt or .tntp, or a graph .graphml, .gml, .gexf or .net; - reads DIMACS from stdin.
     """
 
 
@@ -74,6 +75,10 @@ def solve(
     table with the same names: the arcs with their flow, or with --min-cut
     the vertices with their side. The flow or cut of any file goes to a
     table if the name of the output says so.
+
+    A list of arcs (.txt) has lines "TAIL HEAD CAPACITY", or "TAIL HEAD"
+    where each capacity is 1. Of a graph (.graphml, .gml, .gexf, .net) the
+    attributes of edges have the names of columns.
 
     The flow is written as a DIMACS solution: a line "s VALUE", or
     "s COST", then "f TAIL HEAD FLOW" for each arc that carries flow. With
@@ -244,7 +249,7 @@ def info(file: str, *, json: bool, **options: Any) -> None:
     table = TableOptions.of(file, options)
     names: dict[str, str] | None = None
     with working(f"reading {file}"):
-        if is_table(file):
+        if names_vertices(file):
             problem, names = read_network_table(file, names=table.names, text=table.text)
         else:
             problem = read_network(file)

@@ -109,9 +109,9 @@ def as_flow_network(network: NetworkInput, names: ColumnNames | None = None) -> 
         labels = matrix_labels(network)[1] if is_frame(network) else None
         return replace(read, labels=labels, restore=restorer_of(network))
     raise InvalidInputError(
-        "a network is a FlowNetwork, what read_dimacs returns, a tuple (tail, head, capacity) of arrays, a "
-        "list of such tuples, a table, a dictionary {tail: {head: capacity}}, a square matrix of capacities, "
-        f"sparse or dense, or a NetworkX graph, not {type(network).__name__}"
+        "a network is a FlowNetwork, what read_dimacs returns for a .max file, a tuple (tail, head, "
+        "capacity) of arrays, a list of such tuples, a table, a dictionary {tail: {head: capacity}}, a "
+        f"square matrix of capacities, sparse or dense, or a NetworkX graph, not {type(network).__name__}"
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import AnyArray, Array, EndsNames, Restorer, SideLabels
 from ..errors import InvalidInputError
-from .bipartite import labelled_edges
+from .bipartite import BipartiteGraph, labelled_edges
 from .bipartite_input import checked_ends
 from .cost_network import CostNetwork, rows_of_assignment
 from .edge_tables import (
@@ -31,9 +31,11 @@ from .edge_tables import (
     read_tuples,
     says_ends,
 )
+from .network import FlowNetwork, MaxFlowProblem
 from .networkx_edges import is_networkx
 from .placement import exact_array, restorer_of
 from .sparse_input import check_integers
+from .undirected import UndirectedGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,11 @@ def with_edges_read(
     """
     if isinstance(cost, CostNetwork):
         return _from_network(cost)
+    if isinstance(cost, FlowNetwork | MaxFlowProblem | UndirectedGraph | BipartiteGraph):
+        raise InvalidInputError(
+            "costs are a matrix, dense or sparse, edges (row, column, cost), a table, a dictionary, a "
+            f"NetworkX graph, or what read_dimacs returns for an .asn file, not {type(cost).__name__}"
+        )
     cost = in_known_form(cost, "cost")
     is_graph, is_tuple = is_networkx(cost), isinstance(cost, tuple)
     if shape is not None and not is_tuple:

@@ -12,7 +12,7 @@ from ..arrays import Array
 from ..errors import ParseError
 from ..graph.bipartite import BipartiteGraph
 from .files import check_text, check_vertices, parsing, read_bytes
-from .number_rows import Row, check_widths, load, read_numbers, rows_of
+from .number_rows import check_widths, load, read_numbers, refuse_sizes, rows_of, sizes_in
 
 
 class EdgeList(NamedTuple):
@@ -78,33 +78,15 @@ def parse_ends(data: bytes, path: str | Path, *, weights: bool = False) -> EdgeL
     base = min(1, smallest)
     size = largest + 1 - base
     if has_sizes:
-        size = _announced(path, first, ends, base)
+        announced = sizes_in(first, len(ends))
+        if announced is None:
+            width = len(second.fields) if second is not None else 0
+            message = f"{len(first.fields)} fields, and not the sizes, 'VERTICES {len(ends)}', while the next"
+            raise ParseError(path, first.line, f"{message} line has {width}")
+        if announced < size:
+            raise ParseError(path, first.line, f"{announced} vertices were announced, an edge has {largest}")
+        size = announced
     else:
-        _refuse_sizes(path, first, numbers)
+        refuse_sizes(path, first, len(ends) - 1, int(ends[1:].max(initial=0)))
     check_vertices(path, None, size, len(ends))
     return EdgeList(np.ascontiguousarray(ends.T) - base, size, base, weight)
-
-
-def _announced(path: str | Path, line: Row, ends: NDArray[np.int64], base: int) -> int:
-    """Return the number of vertices in a first line that cannot be an edge, for it has not as many fields."""
-    *vertices, edges = (int(field) if field.isdigit() else -1 for field in line.fields)
-    if len(vertices) not in (1, 2) or edges not in (len(ends), len(ends) / 2):
-        message = f"the first line has {len(line.fields)} fields, and not the sizes, 'VERTICES {len(ends)}'"
-        raise ParseError(path, line.line, f"{message}: lines of edges have as many fields as the second one")
-    largest = int(ends.max())
-    if max(vertices) < largest + 1 - base:
-        raise ParseError(path, line.line, f"{max(vertices)} vertices were announced, an edge has {largest}")
-    return max(vertices)
-
-
-def _refuse_sizes(path: str | Path, line: Row, numbers: NDArray[np.int64]) -> None:
-    """Raise ParseError if the first line has the numbers of vertices and edges: it would become an edge."""
-    below = len(numbers) - 1
-    *vertices, edges = numbers[0].tolist()
-    if below and edges in (below, below / 2) and min(vertices[:2]) >= int(numbers[1:, :2].max()):
-        raise ParseError(
-            path,
-            line.line,
-            f"the first line, {b' '.join(line.fields).decode()!r}, has the number of vertices and that of "
-            "the lines below, so it is not read as an edge: leave it out; if it is an edge, move it down",
-        )

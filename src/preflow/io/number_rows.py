@@ -107,6 +107,26 @@ def load(data: bytes, dtype: DTypeLike, columns: tuple[int, ...] | None = None, 
     return found
 
 
+def sizes_in(row: Row, below: int) -> int | None:
+    """Return the number of vertices in a row "VERTICES EDGES"; None if it is none for the rows `below` it."""
+    if below < 1 or len(row.fields) not in (2, 3) or not all(field.isdigit() for field in row.fields):
+        return None
+    *vertices, edges = map(int, row.fields)
+    return max(vertices) if edges in (below, below / 2) else None
+
+
+def refuse_sizes(path: str | Path, row: Row, below: int, largest: int) -> None:
+    """Raise ParseError if a row could have sizes of the rows `below` it, whose `largest` vertex is given."""
+    vertices = sizes_in(row, below)
+    if vertices is not None and vertices >= largest:
+        raise ParseError(
+            path,
+            row.line,
+            f"the first line, {b' '.join(row.fields).decode()!r}, has the number of vertices and that of the "
+            "lines below, so it is not read as an edge: leave it out; if it is an edge, move it down",
+        )
+
+
 def check_widths(path: str | Path, data: bytes, skip: int = 0) -> None:
     """Raise ParseError where a row has not as many fields as the first one."""
     first: Row | None = None

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zipfile import BadZipFile
@@ -42,8 +44,9 @@ from ..graph.edge_tables import (
 )
 from ..graph.network import EXACT_FLOAT, FlowNetwork
 from ..graph.placement import exact_array
-from ..graph.undirected import UndirectedGraph, undirected_columns
+from ..graph.undirected import UndirectedGraph, as_undirected_graph, undirected_columns
 from .files import check_expansion, check_text, checked_path, parsing, read_bytes, replacing
+from .graphs import is_graph, is_list, read_graph, read_list, without_directions
 from .record_reader import INTEGER
 
 if TYPE_CHECKING:
@@ -84,7 +87,10 @@ def read_columns(path: str | Path, text: TextFormat = PLAIN) -> TableReader:
     name = str(path).lower()
     if name.endswith(PARQUET):
         return _read_parquet(path)
-    rows = _read_excel(path) if name.endswith(EXCEL) else _read_text(path, text.encoding)
+    if is_list(path):
+        rows: Iterable[tuple[int, list[Untyped]]] = read_list(path)
+    else:
+        rows = _read_excel(path) if name.endswith(EXCEL) else _read_text(path, text.encoding)
     header: list[Untyped] = []
     content, lines = [], []
     for line, row in rows:
@@ -299,7 +305,11 @@ def read_network_table(
     `costs`, they do not count in a table that has capacities. Arcs of a network without costs carry flow
     either way if `undirected`. `names` are those of columns that have others. ParseError if the file is
     malformed, lacks a column, or does not say which columns are the ends.
+
+    A graph that NetworkX reads says itself whether it is directed, and its vertices may have a "demand".
     """
+    if is_graph(path):
+        return _read_network_graph(path, undirected, names, costs)
     table = read_columns(path, text)
     _check_header(table, 3)
     has_costs = names.cost is not None or table.find(COST) is not None
@@ -316,6 +326,28 @@ def read_network_table(
             raise table.error(row, f"the capacity is {f'negative, {capacity}' if capacity < 0 else 'NaN'}")
     with parsing(path, "network"):
         return TableContent(FlowNetwork._from_columns(edges, undirected), _said(found))
+
+
+def _read_network_graph(path: str | Path, undirected: bool, names: ColumnNames, costs: bool) -> TableContent:
+    graph = read_graph(path)
+    attributes = {name for *_, data in graph.edges(data=True) for name in data}
+    cost = names.cost or next((name for name in COST if name in attributes), None)
+    found = {"capacity": names.capacity or CAPACITY[0]}
+    with _errors_in(path):
+        if costs and cost is not None:
+            found |= {"weight": cost, "lower": names.lower or "lower"}
+            return TableContent(CostNetwork.from_networkx(graph, **found), {"cost": cost})
+        network = FlowNetwork.from_networkx(graph, **found)
+    return TableContent(replace(network, reverse_capacity=network.capacity) if undirected else network, found)
+
+
+@contextmanager
+def _errors_in(path: str | Path) -> Iterator[None]:
+    """Let errors about a graph name its file."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise ParseError(path, None, str(error)) from error
 
 
 def read_amounts(
@@ -337,6 +369,9 @@ def read_bipartite_table(
     path: str | Path, *, names: ColumnNames = USUAL_NAMES, text: TextFormat = PLAIN
 ) -> TableContent:
     """Read the edges of a bipartite graph, rows and columns with labels; `names` are as for networks."""
+    if is_graph(path):
+        with _errors_in(path):
+            return TableContent(BipartiteGraph.from_networkx(read_graph(path)), {})
     table = read_columns(path, text)
     _check_header(table, 3)
     found = find_columns(table, {}, names, ends=("row", "column"))
@@ -351,6 +386,11 @@ def read_undirected_table(
     `names` are as for networks. ParseError: the file is malformed, or it has numbers, but no column "weight",
     and `weights` are asked for.
     """
+    if is_graph(path):
+        weight = names.weight if weights else False
+        with _errors_in(path):
+            graph = as_undirected_graph(without_directions(read_graph(path)), weight, WEIGHT, called="match")
+        return TableContent(graph, {})
     table = read_columns(path, text)
     _check_header(table, 3)
     usual = WEIGHT if weights and names.weight is None else ()
