@@ -24,10 +24,10 @@ LINES = {
     "assignment": 10428,  # columns of tables are named
     "bipartite": 5078,  # columns of tables are named
     "certify": 4833,  # what a cut allows counts here; what passes a vertex is told from what only arrives
-    "cli": 4132,  # names of columns, encodings and decimal points of tables are options
+    "cli": 4132,  # segment-labels of volumes
     "connectivity": 1943,  # columns of tables are named
     "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
-    "distributed": 7489,  # arguments by name
+    "distributed": 7501,  # arguments by name
     "drawing": 851,  # bars of comparisons
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
@@ -46,7 +46,7 @@ LINES = {
     "solving": 2046,  # types of options say what they may be; methods are tables
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 5408,  # columns of tables are named
-    "vision": 9816,  # stacks and folders are volumes; slices are upright; answers say their change
+    "vision": 9861,  # volumes in TIFF and folders, written too; what decoders of pictures drop is told
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471

@@ -38,7 +38,7 @@ def test_the_mask_is_that_of_segment(kind: str, volume: np.ndarray, tmp_path: Pa
         result = CliRunner().invoke(app, [*arguments, *SEEDS])
         assert result.exit_code == 0, result.output
         assert "the energy is the least" in result.output
-    expected = segment(volume, volume > 200, volume < 40, smoothness=2, sigma=20)
+    expected = segment(volume, volume > 200, volume < 40, smoothness=2, sigma=20, model="histogram")
     mask = np.load(out) if kind == "npy" else zarr.open_array(out, mode="r")[:]
     assert np.array_equal(mask, expected.mask)
 

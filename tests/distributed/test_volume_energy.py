@@ -12,17 +12,16 @@ from preflow.vision import segment
 
 
 @pytest.mark.parametrize("sigma", [None, 20.0, np.inf])
-@pytest.mark.parametrize("connectivity", [6, None])
-def test_the_mask_is_that_of_segment(sigma: float | None, connectivity: int | None) -> None:
+@pytest.mark.parametrize(("connectivity", "smoothness"), [(6, 2.0), (26, 2.0), (None, None)])
+def test_the_mask_is_that_of_segment(
+    sigma: float | None, connectivity: int | None, smoothness: float | None
+) -> None:
     rng = np.random.default_rng(0)
     inside = np.indices((12, 14, 16)).sum(0) > 20
     volume = np.clip(rng.normal(np.where(inside, 150, 90), 30), 0, 255).astype(np.uint8)
-    expected = segment(
-        volume, volume > 200, volume < 40, smoothness=2, sigma=sigma, connectivity=connectivity, prior=0.4
-    )
-    energy = VolumeEnergy(
-        volume, [">200"], ["<40"], smoothness=2, sigma=sigma, connectivity=connectivity, prior=0.4
-    )
+    options = {"smoothness": smoothness, "sigma": sigma, "connectivity": connectivity, "prior": 0.4}
+    expected = segment(volume, volume > 200, volume < 40, model="histogram", **options)
+    energy = VolumeEnergy(volume, [">200"], ["<40"], memory=40_000, **options)
     result = preflow.distributed.grid_cut(
         energy.source, energy.sink, energy.neighbor, connectivity=energy.connectivity, regions=6
     )

@@ -19,6 +19,7 @@ from preflow.vision import (
     seeds_from_labels,
     segment,
     segment_labels,
+    segmentation_network,
     stroke,
     volume_overlay,
 )
@@ -375,6 +376,43 @@ def scans(shared_instances):
     return [folder / f"mni152-{name}.nii.gz" for name in ("t1", "white-matter")]
 
 
+@pytest.mark.parametrize(("noise", "least"), [(0, 0.95), (30, 0.8)])
+def test_defaults_fit_a_brain(brain, scans, noise, least):
+    """What people type first: two thresholds, or a few strokes; then four tissues."""
+    scan, fractions = (read_volume(path).values[::3, ::3, ::3] for path in scans)
+    noisy, truth = brain.with_noise(scan, noise), brain.white_matter(fractions)
+    seeds = brain.smoothed(noisy) if noise else scan
+    result = segment(noisy, seeds > 195, seeds < 185)
+    assert brain.dice(result.mask, truth) >= least
+    random = np.random.default_rng(0)
+    strokes = [
+        np.isin(np.arange(scan.size), random.choice(np.flatnonzero(where), number)).reshape(scan.shape)
+        for where, number in ((seeds > 200, 300), ((seeds < 170) & (scan > 0), 900))
+    ]
+    assert brain.dice(segment(noisy, *strokes).mask, truth) >= least - 0.05
+    assert not brain.dice(segment(noisy, *strokes, smoothness=50).mask, truth) > 0.7
+    markers = np.select(
+        [seeds < 20, (seeds > 60) & (seeds < 90), (seeds > 130) & (seeds < 160), seeds > 200], [1, 2, 3, 4]
+    )
+    tissues = segment_labels(noisy, markers)
+    assert brain.dice(tissues.mask(4), truth) >= least - 0.05
+
+
+@pytest.mark.parametrize("deviation", [0.0, 20.0])
+@pytest.mark.parametrize("spacing", [None, (3, 1, 1)])
+@pytest.mark.parametrize("connectivity", [None, 26])
+def test_a_lone_voxel_needs_odds_of_a_hundred(deviation, spacing, connectivity):
+    """The smoothness of volumes follows from noise, spacing and neighbours; that of images stays."""
+    noise = np.random.default_rng(0).normal(scale=deviation, size=(20, 20, 20))
+    volume = np.where(np.indices(noise.shape)[0] > 9, 200, 100) + noise
+    seeds = masks_at(noise.shape, (15, 5, 5), (5, 5, 5))
+    network = segmentation_network(volume, *seeds, spacing=spacing, connectivity=connectivity)
+    around = 2 * sum(int(pair.forward.sum()) for pair in network.pairs()) / 1000 / volume.size
+    assert around == pytest.approx(np.log(100), rel=0.01)
+    assert Painting(volume[0]).smoothness == 50
+    assert 0.5 < Painting(np.zeros((9, 9, 9))).smoothness < 1
+
+
 @pytest.mark.parametrize(("noise", "least"), [(0, 0.94), (30, 0.85)])
 def test_white_matter_at_half_size(brain, scans, noise, least):
     scan, fractions = (read_volume(path).values[::2, ::2, ::2] for path in scans)
@@ -422,12 +460,12 @@ def test_thick_slices():
     again = segment(volume, foreground, background, spacing=(2.5, 2.5, 2.5), **options)
     assert (again.mask == cubes.mask).all()
     box = (0, 0, 0, 4, 4, 3)
-    flat = grabcut(volume, box, spacing=(9, 1, 1), sigma=np.inf)
+    flat = grabcut(volume, box, smoothness=50, spacing=(9, 1, 1), sigma=np.inf)
     assert flat.cut.network.neighbor_capacity.max() == 50_000
     markers = foreground + 2 * background
-    labels = segment_labels(volume, markers, spacing=(9, 1, 1))
+    labels = segment_labels(volume, markers, smoothness=50, spacing=(9, 1, 1))
     labels.verify()
-    assert labels.energy < segment_labels(volume, markers).energy
+    assert labels.energy < segment_labels(volume, markers, smoothness=50).energy
     painting = Painting(volume, spacing=(9, 1, 1), **options)
     painting.paint(foreground, 1)
     painting.paint(background, 2)

@@ -114,7 +114,7 @@ def segment(
     if volume is not None:
         learned = solving.pop("model"), solving.pop("components")
         others = (scribbles, box, mask, cutout, spacing)
-        if image is not None or any(others) or learned != ("histogram", 5):
+        if image is not None or any(others) or learned != (None, 5):
             raise InvalidInputError(
                 "--volume takes no image, --scribbles, --box, --mask, --cutout, --spacing or --model"
             )
@@ -138,7 +138,7 @@ def segment(
         raise InvalidInputError("--box takes no scribbles: write seeds as --foreground and --background")
     if box is None and written + (scribbles is not None) != 1:
         raise InvalidInputError("seeds are needed: --foreground and --background, or --scribbles, or --box")
-    if box is not None and (solving.pop("model"), solving.pop("prior")) != ("histogram", 0.5):
+    if box is not None and (solving.pop("model"), solving.pop("prior")) != (None, 0.5):
         raise InvalidInputError("--box always learns mixtures: leave --model and --prior out")
     _check_names(image, scribbles, out, mask, cutout)
 

@@ -21,7 +21,14 @@ from ..graph.contrast import contrast_of_channels
 from ..graph.neighbourhood import Box, half_neighbourhood
 from ..graph.placement import host_array
 from ..vision.colour_models import BINS, CELLS, _log_histogram
-from ..vision.segmentation import CAPACITY_PER_NAT, check_prior, more_than_n_links
+from ..vision.segmentation import (
+    CAPACITY_PER_NAT,
+    NEIGHBOURS,
+    SMOOTHNESS,
+    check_prior,
+    more_than_n_links,
+    usual_smoothness,
+)
 from .files import return_freed_memory
 from .grid_source import Sliceable
 from .partition import divide, halo
@@ -48,7 +55,7 @@ class VolumeEnergy:
 
     `volume` is an array of zarr, or any that returns parts of itself; `foreground` and `background` are
     ranges of values of seeds: ``">200"``, ``"<90"``. Smoothness, sigma, connectivity and prior are as in
-    :func:`preflow.vision.segment`, whose model is "histogram". `memory` bytes may be used to read the volume.
+    :func:`preflow.vision.segment` with the model "histogram". `memory` bytes may be used to read the volume.
     InvalidInputError if a range is malformed or has no voxel, ranges of both kinds overlap, or a value is not
     finite.
     """
@@ -59,27 +66,32 @@ class VolumeEnergy:
         foreground: Sequence[str],
         background: Sequence[str],
         *,
-        smoothness: float = 50.0,
+        smoothness: float | None = None,
         sigma: float | None = None,
         connectivity: Connectivity = None,
         prior: float = 0.5,
         memory: int | None = None,
     ) -> None:
-        smoothness = check_number("smoothness", smoothness)
         check_prior(prior)
         if sigma is not None:
             sigma = check_positive("sigma", sigma)
         self._piece = PIECE if memory is None else max(1, min(PIECE, memory // BYTES_SURVEYED))
         self._volume, self.shape = volume, tuple(map(int, volume.shape))
         ndim = len(self.shape)
-        self.connectivity = half_neighbourhood(ndim, 3**ndim - 1 if connectivity is None else connectivity)
+        named = NEIGHBOURS.get(ndim, 2 * ndim) if connectivity is None else connectivity
+        self.connectivity = half_neighbourhood(ndim, named)
         self._seeds = [[_range(text) for text in texts] for texts in (foreground, background)]
-        self._strength = CAPACITY_PER_NAT * smoothness
-        self._more = more_than_n_links(smoothness, len(self.connectivity))
         self._low, self._high = self._limits()
+        self._sigma = self._typical_difference() if sigma is None else sigma
+        self._strength = float(CAPACITY_PER_NAT)
+        if smoothness is None:
+            unit = map(self._links, self._pieces())
+            smoothness = SMOOTHNESS if ndim < 3 else usual_smoothness(unit, math.prod(self.shape))
+        smoothness = check_number("smoothness", smoothness)
+        self._strength *= smoothness
+        self._more = more_than_n_links(smoothness, len(self.connectivity))
         ratio = self._histogram_ratio() + math.log(prior / (1 - prior))
         self._gains = np.rint(CAPACITY_PER_NAT * ratio).astype(np.int64)
-        self._sigma = self._typical_difference() if sigma is None else sigma
         return_freed_memory()
         wide = max(self._more, int(abs(self._gains).max())) > np.iinfo(np.int32).max
         kind = np.dtype(np.int64 if wide else np.int32)

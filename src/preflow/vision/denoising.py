@@ -43,7 +43,7 @@ from ..solving.result import HEADLINES, Status
 from ..solving.run import Deadline
 from ..stats import SolveStats
 from .pictures import png, stretched
-from .segmentation import ALL_AROUND
+from .segmentation import NEIGHBOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,6 +59,8 @@ MOST_LEVELS = 2**16
 LEAST_RANGE = 1e-140
 #: Most grey values: with more, steps between them are finer than the rounding of forces.
 MOST_ASKED = LARGEST_FORCE
+#: Neighbours of a pixel, by the number of dimensions.
+ALL_AROUND = {**NEIGHBOURS, 3: 26}
 
 Data = Literal["squared", "absolute"]
 

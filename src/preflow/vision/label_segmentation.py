@@ -12,7 +12,6 @@ Departure: costs are rounded to integers, so energies are exact and do not depen
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -38,14 +37,17 @@ from .expansion import MOST_SWEEPS, Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, potts
 from .pictures import labels_picture, png
 from .segmentation import (
-    ALL_AROUND,
     CAPACITY_PER_NAT,
+    MODELS,
+    NEIGHBOURS,
     SEEDS_WITH_CHANNELS,
+    SMOOTHNESS,
     check_channels,
     checked_mask,
     labelled,
     like_seeds,
     more_than_n_links,
+    usual_smoothness,
 )
 from .volumes import spacing_from
 
@@ -151,7 +153,7 @@ def segment_labels(
     markers: ArrayLike,
     *,
     mask: ArrayLike | None = None,
-    smoothness: float = 50.0,
+    smoothness: float | None = None,
     sigma: float | None = None,
     connectivity: int | None = None,
     spacing: Spacing = None,
@@ -179,9 +181,10 @@ def segment_labels(
     mask : array_like of bool, shape of the markers, optional
         Pixels to label; the others take no part and get 0.
     smoothness, sigma
-        As for :func:`segment`: the weight of boundaries, and the contrast at which they become cheap.
+        As for :func:`segment`: the weight of boundaries, and the contrast at which they become cheap. If one
+        label swallows thin parts of others, take a smaller smoothness; if there are islands, a larger one.
     connectivity : int, optional
-        As for :func:`preflow.grid_cut`; default: all pixels that share a corner.
+        As for :func:`segment`.
     spacing : sequence of float, optional
         As for :func:`segment`: the length of a pixel along each axis.
     model : {"histogram", "mixture", "none"}
@@ -232,18 +235,17 @@ def segment_labels(
     if looks_like_channels(seeds.shape):
         warn_caller(SEEDS_WITH_CHANNELS.format("markers", seeds.shape))
     channels = check_channels(image, seeds.shape)
-    smoothness = check_number("smoothness", smoothness)
     components = check_integer("components", components)
-    check_word("model", model, ("histogram", "mixture", "none"))
+    check_word("model", model, (*MODELS, "none"))
     names = np.unique(seeds[taken & (seeds > 0)])
     if not len(names):
         raise InvalidInputError("markers name no label: mark some pixels of each with a number above 0")
     if len(names) == 1 or not (taken & (seeds == 0)).any():
-        warnings.warn(ONE_LABEL.format(names[0]) if len(names) == 1 else NO_UNKNOWN, stacklevel=2)
+        warn_caller(ONE_LABEL.format(names[0]) if len(names) == 1 else NO_UNKNOWN)
     if len(names) > MOST_LABELS:
         raise InvalidInputError(f"markers name {len(names):,} labels, at most {MOST_LABELS:,} are supported")
     placed = [taken & (seeds == name) for name in names]
-    half = half_neighbourhood(seeds.ndim, ALL_AROUND[seeds.ndim] if connectivity is None else connectivity)
+    half = half_neighbourhood(seeds.ndim, NEIGHBOURS[seeds.ndim] if connectivity is None else connectivity)
     taken &= _reached(taken, placed, half)
     spacing = spacing_from(image, spacing)
     energy = _energy(channels, placed, taken, smoothness, sigma, half, spacing, model, components)
@@ -274,7 +276,7 @@ def _checked_markers(markers: ArrayLike, mask: ArrayLike | None) -> tuple[Array,
         seeds = seeds.astype(np.int64)
     if seeds.dtype.kind not in "iu":
         raise InvalidInputError(f"markers are integers, one number for each label; got dtype {seeds.dtype}")
-    if seeds.ndim not in ALL_AROUND:
+    if seeds.ndim not in NEIGHBOURS:
         raise InvalidInputError(
             f"markers have the shape of an image or a volume without its channels, 1 to 4 axes; got shape "
             f"{seeds.shape}"
@@ -310,7 +312,7 @@ def _energy(
     channels: NDArray[np.float64],
     placed: list[NDArray[np.bool_]],
     taken: NDArray[np.bool_],
-    smoothness: float,
+    smoothness: float | None,
     sigma: float | None,
     half: list[tuple[int, ...]],
     spacing: Spacing,
@@ -318,14 +320,26 @@ def _energy(
     components: int,
 ) -> LabelEnergy:
     """Return the energy of all labellings, in thousandths of a nat."""
-    certain = more_than_n_links(smoothness, len(half))
-    strength = CAPACITY_PER_NAT * smoothness
-    weights = contrast_capacity(
-        channels, strength=strength, sigma=sigma, connectivity=half, channel_axis=-1, spacing=spacing
-    )
-    for weight, offset in zip(weights, half, strict=True):
-        here, there = pair_boxes(taken.shape, offset)
-        weight[here] *= taken[here] & taken[there]
+
+    def links(smoothness: float) -> Array:
+        weights: Array = contrast_capacity(
+            channels,
+            strength=CAPACITY_PER_NAT * smoothness,
+            sigma=sigma,
+            connectivity=half,
+            channel_axis=-1,
+            spacing=spacing,
+        )
+        for weight, offset in zip(weights, half, strict=True):
+            here, there = pair_boxes(taken.shape, offset)
+            weight[here] *= taken[here] & taken[there]
+        return weights
+
+    if smoothness is None:
+        pixels = int(np.count_nonzero(taken))
+        smoothness = SMOOTHNESS if taken.ndim < 3 else usual_smoothness(links(1.0), pixels)
+    smoothness = check_number("smoothness", smoothness)
+    certain, weights = more_than_n_links(smoothness, len(half)), links(smoothness)
     table = _costs_of_colours(channels, placed, model, components)
     data = np.zeros((len(placed), *taken.shape), np.int32 if certain <= np.iinfo(np.int32).max else np.int64)
     if table is not None:

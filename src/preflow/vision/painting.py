@@ -152,11 +152,11 @@ class Painting:
         self,
         image: ArrayLike | Volume,
         *,
-        smoothness: float = 50.0,
+        smoothness: float | None = None,
         sigma: float | None = None,
         connectivity: Connectivity = None,
         spacing: Spacing = None,
-        model: Model = "histogram",
+        model: Model | None = None,
         components: int = 5,
         prior: float = 0.5,
         device: DeviceName = "auto",
@@ -192,7 +192,7 @@ class Painting:
         first[(0,) * first.ndim] = True
         log_ratio(self._palette, first, first, **self._model)
 
-    def _links_for(self, smoothness: float) -> Links:
+    def _links_for(self, smoothness: float | None) -> Links:
         return Links(self._channels, smoothness, **self._shape)
 
     def _forget(self) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -53,12 +54,17 @@ if TYPE_CHECKING:
 
 #: Units of capacity per nat of log-likelihood: rounding changes no cost by more than 0.05 % of a nat.
 CAPACITY_PER_NAT = 1000
-#: Neighbours of a pixel, by the number of dimensions: all that share a corner. Of a time series of volumes
-#: there would be 80; the 8 that share a face take a tenth of the memory.
-ALL_AROUND = {1: 2, 2: 8, 3: 26, 4: 8}
+#: Neighbours of a pixel, by the number of dimensions: in an image all that share a corner, in volumes those
+#: that share a face. All 26 take four times as long, and do not raise the Dice of a brain.
+NEIGHBOURS = {1: 2, 2: 8, 3: 6, 4: 8}
+#: Smoothness of images and signals, and the largest that is chosen for a volume.
+SMOOTHNESS = 50.0
+#: Nats that a voxel of a volume must have against all its neighbours: odds of 100 to 1. Noise in 1 % of the
+#: voxels is so removed, whatever its deviation, since it is in the likelihoods; thin parts stay.
+LONE_VOXEL = math.log(100)
 
 Model = Literal["histogram", "mixture"]
-
+MODELS = ("histogram", "mixture")
 
 #: Of seeds that were drawn on a copy of a photograph.
 SEEDS_WITH_CHANNELS = (
@@ -155,11 +161,11 @@ def segment(
     foreground: ArrayLike,
     background: ArrayLike,
     *,
-    smoothness: float = 50.0,
+    smoothness: float | None = None,
     sigma: float | None = None,
     connectivity: Connectivity = None,
     spacing: Spacing = None,
-    model: Model = "histogram",
+    model: Model | None = None,
     components: int = 5,
     prior: float = 0.5,
     warm_start: Segmentation | None = None,
@@ -180,26 +186,29 @@ def segment(
     foreground, background : array_like of bool, shape (h, w) or (d, h, w)
         Seeds: both kinds are needed, and no pixel is both. :func:`seeds_from_labels` makes them from a label
         image.
-    smoothness : float
+    smoothness : float, optional
         Weight of the boundary relative to the colours: cost in nats of one pixel length of boundary where
         there is no contrast. A larger weight gives smoother outlines and fewer islands; too large a weight
-        shrinks a small or thin object to its seeds.
+        shrinks a small or thin object to its seeds. Default: 50 in an image. In a volume, the one for which
+        a voxel that differs from all its neighbours pays 4.6 nats (odds of 100 to 1) on average, given
+        noise, contrast and spacing: about 1 for 6 neighbours.
     sigma : float, optional
         Contrast, in units of `image`, at which a boundary becomes cheap; ``inf`` makes all boundaries of one
         length equal. The n-link between neighbours that differ by d has the weight
         ``smoothness * exp(-d**2 / (2 * sigma**2)) / distance``. Default: the root mean square of d over all
         neighbours.
     connectivity : int or list of offsets, optional
-        As for :func:`preflow.grid_cut`; default: 8 neighbours in an image, 26 in a volume, 2 in a signal,
+        As for :func:`preflow.grid_cut`; default: 8 neighbours in an image, 6 in a volume, 2 in a signal,
         8 in a series of volumes.
     spacing : sequence of float, optional
         Length of a pixel along each axis of the grid, in any unit, as of voxels in a scan with thick slices.
         Distances are measured in units of the shortest one. Default: all alike.
         ``smoothness`` is the cost of a boundary across the shortest side. That of a :class:`Volume` is the
         default.
-    model : {"histogram", "mixture"}
+    model : {"histogram", "mixture"}, optional
         Model of the seeds' colours: smoothed histograms, or mixtures of `components` Gaussians each, which
-        need fewer seeds if there are several channels.
+        need fewer seeds if there are several channels. Default: histograms in an image; in a volume
+        mixtures, which also tell apart the values between two thresholds.
     components : int
         Gaussians for each of the two mixtures.
     prior : float
@@ -226,6 +235,8 @@ def segment(
     Notes
     -----
     Time and memory of the network O(pixels * connectivity); see :func:`preflow.grid_cut` for the cut.
+
+    Earlier versions took ``smoothness=50, connectivity=26, model="histogram"`` for volumes, too.
 
     Examples
     --------
@@ -300,11 +311,11 @@ def segmentation_network(
     foreground: ArrayLike,
     background: ArrayLike,
     *,
-    smoothness: float = 50.0,
+    smoothness: float | None = None,
     sigma: float | None = None,
     connectivity: Connectivity = None,
     spacing: Spacing = None,
-    model: Model = "histogram",
+    model: Model | None = None,
     components: int = 5,
     prior: float = 0.5,
 ) -> GridNetwork:
@@ -335,13 +346,15 @@ def log_ratio(
     foreground: NDArray[np.bool_],
     background: NDArray[np.bool_],
     *,
-    model: Model,
+    model: Model | None,
     components: int,
     prior: float,
 ) -> NDArray[np.float64]:
     """Return for each colour the logarithm of how much likelier it is on the object, in nats."""
     prior = check_prior(prior)
-    if check_word("model", model, ("histogram", "mixture")) == "histogram":
+    if model is None:
+        model = "histogram" if foreground.ndim < 3 else "mixture"
+    if check_word("model", model, MODELS) == "histogram":
         ratio = palette.histogram_ratio(foreground, background)
     else:
         components = check_integer("components", components)
@@ -365,31 +378,40 @@ def more_than_n_links(smoothness: float, num_directions: int) -> int:
     return 1 + 2 * num_directions * math.ceil(CAPACITY_PER_NAT * smoothness)
 
 
+def usual_smoothness(unit_links: Iterable[Array], num_pixels: int) -> float:
+    """Return the default of a volume, given its links for a smoothness of 1 and the number of its voxels."""
+    total = sum(float(links.sum(dtype=np.int64)) for links in unit_links) / CAPACITY_PER_NAT
+    return min(SMOOTHNESS, float(f"{LONE_VOXEL * num_pixels / max(2 * total, 1.0):.3g}"))
+
+
 class Links:
     """The n-links of an image, for networks that differ in their data terms only."""
 
     def __init__(
         self,
         channels: NDArray[np.float64],
-        smoothness: float,
+        smoothness: float | None,
         sigma: float | None,
         connectivity: Connectivity,
         spacing: Spacing = None,
     ) -> None:
-        smoothness = check_number("smoothness", smoothness)
-        self.smoothness = smoothness
         ndim = channels.ndim - 1
-        half = half_neighbourhood(ndim, ALL_AROUND[ndim] if connectivity is None else connectivity)
+        half = half_neighbourhood(ndim, NEIGHBOURS[ndim] if connectivity is None else connectivity)
         self.connectivity = half
-        self.more_than_n_links = more_than_n_links(smoothness, len(half))
-        self.neighbor_capacity = contrast_capacity(
-            channels,
-            strength=CAPACITY_PER_NAT * smoothness,
-            sigma=sigma,
-            connectivity=self.connectivity,
-            channel_axis=-1,
-            spacing=spacing,
-        )
+
+        def links(smoothness: float) -> Array:
+            strength = CAPACITY_PER_NAT * smoothness
+            found: Array = contrast_capacity(
+                channels, strength=strength, sigma=sigma, connectivity=half, channel_axis=-1, spacing=spacing
+            )
+            return found
+
+        if smoothness is None:
+            pixels = channels[..., 0].size
+            smoothness = SMOOTHNESS if ndim < 3 else usual_smoothness(links(1.0), pixels)
+        self.smoothness = check_number("smoothness", smoothness)
+        self.more_than_n_links = more_than_n_links(self.smoothness, len(half))
+        self.neighbor_capacity = links(self.smoothness)
 
     def gains(self, palette: Palette, ratio: NDArray[np.float64]) -> Array:
         """Return the log-ratio of each pixel's colour as an integer capacity."""
@@ -451,7 +473,7 @@ def checked_mask(name: str, given: ArrayLike) -> NDArray[np.bool_]:
     mask = host_array(given, name)
     if mask.dtype != np.bool_:
         raise InvalidInputError(f"{name} must be an array of bool, got {mask.dtype}: write {name} > 0")
-    if mask.ndim not in ALL_AROUND:
+    if mask.ndim not in NEIGHBOURS:
         raise InvalidInputError(
             f"{name} must have the shape of an image or a volume without its channels, 1 to 4 axes; got "
             f"shape {mask.shape}"
@@ -507,7 +529,7 @@ def grabcut(
     foreground: ArrayLike | None = None,
     background: ArrayLike | None = None,
     components: int = 5,
-    smoothness: float = 50.0,
+    smoothness: float | None = None,
     sigma: float | None = None,
     connectivity: Connectivity = None,
     spacing: Spacing = None,
@@ -629,7 +651,7 @@ def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], N
         inside = checked_mask("box", given)
         channels = check_channels(values, given.shape)
     else:
-        if given.dtype.kind not in "iu" or given.shape not in {(2 * ndim,) for ndim in ALL_AROUND}:
+        if given.dtype.kind not in "iu" or given.shape not in {(2 * ndim,) for ndim in NEIGHBOURS}:
             raise InvalidInputError(
                 "box is (first row, first column, last row + 1, last column + 1), 6 integers for a volume, "
                 f"or an array of bool; got {box!r}"

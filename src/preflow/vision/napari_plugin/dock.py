@@ -16,6 +16,7 @@ from ...arrays import Array
 from ...errors import InvalidInputError, PreflowError
 from ..painter.session import Session, View
 from ..painting import BACKGROUND, OBJECT, Painting
+from ..segmentation import SMOOTHNESS
 
 if TYPE_CHECKING:
     from napari.layers import Image, Labels
@@ -42,7 +43,8 @@ class PaintDock:
         self._calls.call.connect(lambda function: function(), Qt.QueuedConnection)
         self.image = widgets.ComboBox(label="Image", choices=self._images)
         self.seeds = widgets.ComboBox(label="Seeds", choices=self._labels, nullable=True)
-        self.smoothness = widgets.FloatSpinBox(label="Smoothness", value=50.0, min=0.0, max=1e4, step=5.0)
+        self.smoothness = widgets.FloatSpinBox(label="Smoothness", value=SMOOTHNESS, min=0.0, max=1e4)
+        self._chosen = False  #: whether the user chose the smoothness
         self.start = widgets.PushButton(text="Start")
         self.status = widgets.Label(value="Choose an image. Without seeds, a new layer is added.")
         self.container = widgets.Container(
@@ -90,14 +92,18 @@ class PaintDock:
                 self._viewer,
                 self.image.value,
                 self.seeds.value,
-                smoothness=self.smoothness.value,
+                smoothness=self.smoothness.value if self._chosen else None,
                 in_gui=self._in_gui,
                 report=self._report,
             )
         except PreflowError as error:
             self._report(str(error))
+        else:
+            with self.smoothness.changed.blocked():
+                self.smoothness.value = self.session.session.painting.smoothness
 
     def _set_smoothness(self, value: float) -> None:
+        self._chosen = True
         if self.session is not None:
             self.session.set_smoothness(value)
 
@@ -123,7 +129,7 @@ class LayerSession:
         image: Image,
         seeds: Labels | None = None,
         *,
-        smoothness: float = 50.0,
+        smoothness: float | None = None,
         in_gui: Callable[[Callable[[], None]], None],
         report: Callable[[str], None],
     ) -> None:

@@ -273,7 +273,8 @@ def open_upload(session: Session, content: bytes, name: str) -> None:
     if pixels.dtype == np.bool_:
         pixels = pixels.astype(np.uint8) * 255
     last = session.painting
-    session.replace(Painting(pixels, smoothness=last.smoothness), name=name)
+    # A volume has another scale of smoothness than a picture.
+    session.replace(Painting(pixels, smoothness=last.smoothness if len(last.shape) == 2 else None), name=name)
 
 
 async def _body(request: Request, most: int) -> bytes:
