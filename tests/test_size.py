@@ -24,7 +24,7 @@ LINES = {
     "assignment": 10428,  # columns of tables are named
     "bipartite": 5078,  # columns of tables are named
     "certify": 4833,  # what a cut allows counts here; what passes a vertex is told from what only arrives
-    "cli": 4132,  # segment-labels of volumes
+    "cli": 4212,  # names of columns, encodings and decimal points of tables are options
     "connectivity": 1943,  # columns of tables are named
     "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7501,  # arguments by name
@@ -32,10 +32,10 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3244,
-    "graph": 11668,  # one reader finds the columns of tables and files
+    "graph": 11689,  # one reader finds the columns of tables and files
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2651,  # the door of PyMaxflow has grids, and labels
-    "io": 3540,  # binary files are told from text, with what reads them
+    "io": 3542,  # columns of tables are named
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10890,  # columns of tables are named
     "mincost": 5252,  # columns of tables are named

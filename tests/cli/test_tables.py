@@ -350,6 +350,41 @@ def test_the_cheapest_maximum_flow(tmp_path: Path) -> None:
     assert "has no column 'cost'" in run("solve", roads, *options).stderr
 
 
+class TestRoster:
+    SHIFTS = "who,Mo,Tu,We,Th,Fr\nada,1,2,3,4,9\nbob,2,1,2,1,inf\ncyd,9,9,1,1,1\n"
+
+    def test_limits(self, tmp_path: Path) -> None:
+        shifts = written(tmp_path, "shifts.csv", self.SHIFTS)
+        text = succeed("assign", shifts)
+        assert "3, 2 columns left over: --limit lets rows take several" in text
+        assert "left over" not in succeed("assign", shifts, "--limit", "2", "--verify")
+        text = succeed("assign", shifts, "--limit", "2", "-o", "-")
+        assert sorted(text.splitlines()[1:]) == [
+            "ada,Mo,1.0",
+            "bob,Th,1.0",
+            "bob,Tu,1.0",
+            "cyd,Fr,1.0",
+            "cyd,We,1.0",
+        ]
+        limits = written(tmp_path, "limits.csv", "worker;most\nada;3\ncyd;1\n")
+        facts = json.loads(succeed("assign", shifts, "--limit", limits, "--json"))
+        assert (facts["pairs"], facts["cost"], facts["problem"]) == (5, 8, "assign_jobs")
+        worth = written(tmp_path, "worth.csv", self.SHIFTS.replace("inf", "0"))
+        facts = json.loads(succeed("assign", worth, "--limit", "5", "--least", "1", "--maximize", "--json"))
+        assert (facts["pairs"], facts["cost"]) == (5, 33)
+
+    def test_errors(self, tmp_path: Path) -> None:
+        shifts = written(tmp_path, "shifts.csv", self.SHIFTS)
+        few = run("assign", shifts, "--limit", "1", "--needs", "1")
+        assert few.exit_code == 2
+        assert "--partial leaves some of them over" in few.stderr
+        assert "2 left over" in succeed("assign", shifts, "--limit", "1", "--partial")
+        assert "does not go with" in run("assign", shifts, "--limit", "1", "--unmatched-cost", "2").stderr
+        wrong = written(tmp_path, "wrong.csv", "worker,most\ndan,3\n")
+        assert "'dan' has a number, and the costs" in run("assign", shifts, "--limit", wrong).stderr
+        assert "cannot be read" in run("assign", shifts, "--limit", "two").stderr
+
+
 def test_info_of_costs_without_supplies(tmp_path: Path) -> None:
     prices = written(tmp_path, "p.csv", "from,to,cost\na,b,1\n")
     assert "demand         0 at 0 sinks" in re.sub(" +0 at", "         0 at", succeed("info", prices))

@@ -154,6 +154,57 @@ class TestContainers:
         assert sorted(network.labels) == ["depot", "north", "shop", "south"]
         assert preflow.max_flow(make(), "depot", "shop").value == 5
 
+    def test_two_levels_of_labels(self) -> None:
+        """They are the ends of edges, whatever other columns there are; a matrix may have them, too."""
+        table = table_of("pandas", ROADS, ("A", "B", "capacity")).set_index(["A", "B"])
+        two = table.assign(capacity=list(zip(*ROADS, strict=True))[2], source=7)
+        assert preflow.max_flow(two, "depot", "shop").value == 5
+        assert preflow.min_cost_flow(two.assign(cost=1), {"depot": 2, "shop": -2}).cost == 4
+        rows = pd.MultiIndex.from_tuples([("day", "ada"), ("night", "bob")])
+        matrix = pd.DataFrame([[4, 1], [2, 3]], index=rows, columns=["sew", "cook"])
+        assert preflow.linear_assignment(matrix).pairs() == [
+            (("day", "ada"), "cook"),
+            (("night", "bob"), "sew"),
+        ]
+        assert preflow.bipartite_matching(matrix > 1).cardinality == 2
+
+    def test_lists_that_could_be_arrays(self) -> None:
+        """Those of rustworkx have `__array__`."""
+
+        class WeightedEdgeList(list[Any]):
+            def __array__(self, *arguments: Any, **keywords: Any) -> Any:
+                return np.array(list(self))
+
+        class EdgeList:
+            def __init__(self, edges: list[Any]) -> None:
+                self.edges = edges
+
+            def __iter__(self) -> Any:
+                return iter(self.edges)
+
+            def __array__(self, *arguments: Any, **keywords: Any) -> Any:
+                return np.array(self.edges)
+
+        assert preflow.max_flow(EdgeList([(0, 1, 3), (1, 2, 2)]), 0, 2).value == 2
+        assert preflow.max_flow(WeightedEdgeList([(0, 1, 3), (1, 2, 2)]), 0, 2).value == 2
+        assert preflow.max_flow(EdgeList([[0, 3], [0, 0]]), 0, 1).value == 3  # rows of a matrix
+
+    def test_numbers_as_text_in_one_column(self) -> None:
+        table = pd.DataFrame({"source": [1, 2], "target": ["2", "3"], "capacity": [1, 2]})
+        with pytest.raises(
+            InvalidInputError, match="'source' has the number 2, and column 'target' has it as text"
+        ):
+            preflow.max_flow(table, 1, "3")
+        assert preflow.max_flow(table.astype({"source": str}), "1", "3").value == 1
+        assert preflow.max_flow(table.assign(target=["a", "b"]), 1, "a").value == 1
+        assert preflow.bipartite_matching(table, ends=("source", "target")).cardinality == 2
+
+    def test_records_are_no_matrix(self) -> None:
+        with pytest.raises(
+            InvalidInputError, match=r"it is not clear which they are: there are 'sew', 'cook', 'dig'"
+        ):
+            preflow.linear_assignment([{"sew": 1, "cook": 2, "dig": 3}])
+
     def test_unit_capacities(self) -> None:
         graph = {"a": ["b", "c"], "b": ["d"], "c": {"d"}}
         assert preflow.max_flow(graph, "a", "d").value == 2

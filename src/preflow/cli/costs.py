@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,7 +34,15 @@ if TYPE_CHECKING:
     },
 )
 def assign(
-    file: str, *, output: str | None = None, maximize: bool, unmatched_cost: str | None = None, **options: Any
+    file: str,
+    *,
+    output: str | None = None,
+    maximize: bool,
+    unmatched_cost: str | None = None,
+    limit: str | None = None,
+    least: str | None = None,
+    needs: str | None = None,
+    **options: Any,
 ) -> None:
     """Pair rows with columns at the least total cost.
 
@@ -48,6 +57,10 @@ def assign(
     the costs. A table of numbers alone, as numpy.savetxt writes it, is a
     matrix without names.
 
+    In a roster a row takes several columns, or a column needs several
+    rows: --limit, --least and --needs say how many. Each is a number, or a
+    file with a number for each row or column, in a table by name.
+
     For example:
 
       preflow assign problem.asn.gz --verify
@@ -55,6 +68,7 @@ def assign(
       preflow assign costs.npy --maximize --json
       preflow assign hours.csv --output pairs.csv
       preflow assign hours.csv --unmatched-cost 3
+      preflow assign hours.csv --limit 2 --output roster.csv
 
     Parameters
     ----------
@@ -66,18 +80,34 @@ def assign(
     unmatched_cost : COST
         What each row and each column without a partner costs; ROWS,COLUMNS where these differ. Pairs that
         cost more are not made.
+    limit : NUMBER|FILE
+        The most columns that a row takes.
+    least : NUMBER|FILE
+        The fewest columns that a row takes.
+    needs : NUMBER|FILE
+        How many rows a column needs.
     """
     from ..assignment.api import linear_assignment
     from ..io.costs import read_costs
-    from .reports import amount
+    from .reports import amount, counted
 
-    task = FileProblem(file, output, has_names=_has_names(file), maximize=maximize, **options)
+    roster = {"limit": limit, "least": least, "needs": needs}
+    files = [text for text in roster.values() if text is not None and not text.isdecimal()]
+    task = FileProblem(file, output, others=files, has_names=_has_names(file), maximize=maximize, **options)
+    is_roster = any(text is not None for text in roster.values())
+    if is_roster and unmatched_cost is not None:
+        raise InvalidInputError("--unmatched-cost does not go with --limit, --least and --needs")
     singles = None if unmatched_cost is None else _costs_of_singles(unmatched_cost)
     problem = task.read(read_costs, file, **task.of_table)
     task.columns = problem.read
+    if is_roster:
+        _assign_jobs(task, problem, roster, maximize)
+        return
     result = task.solve(linear_assignment, problem.costs, unmatched_cost=singles, naming=_named(problem))
     task.write(_write_pairs, problem, result, task.to_table)
     name, (rows, columns) = Path(file).name, result.costs.shape[1:]
+    left = columns - len(result.row) if singles is None and columns > rows else 0
+    over = f", {counted(left, 'columns')} left over: --limit lets rows take several" if left else ""
     task.report(
         result,
         "linear_assignment",
@@ -90,8 +120,53 @@ def assign(
         },
         [
             ("costs", f"{name}: {rows:,} x {columns:,}"),
-            ("pairs", f"{len(result.row):,}"),
+            ("pairs", f"{len(result.row):,}{over}"),
             ("cost", amount(result, "cost", "largest" if maximize else "least")),
+        ],
+    )
+
+
+def _assign_jobs(task: FileProblem, problem: CostFile, roster: dict[str, str | None], maximize: bool) -> None:
+    """Let rows take several columns, as the numbers or files of a roster say, and report it."""
+    from ..reductions.jobs import assign_jobs
+
+    sides = {"limit": (problem.rows, 1), "least": (problem.rows, 0), "needs": (problem.columns, 1)}
+    numbers = {
+        name: int(text)
+        if text.isdecimal()
+        else _read_masses(text, sides[name][0], task.table.text, sides[name][1])
+        for name, text in roster.items()
+        if text is not None
+    }
+    found = task.solve(assign_jobs, problem.costs, **numbers, naming=_named(problem))
+    rows, columns = problem.rows[found.worker].tolist(), problem.columns[found.job].tolist()
+    if task.to_table:
+        cost = found.to_columns()["cost"].tolist()
+        task.write(write_table, {"row": rows, "column": columns, "cost": cost})
+    else:
+        task.write(write_lines, [f"{row} {column}" for row, column in zip(rows, columns, strict=True)])
+    name, pairs, left = Path(task.file).name, len(rows), int(found.needs.sum()) - len(rows)
+    shape = f"{len(found.limit):,} x {len(found.needs):,}"
+    below, above = (0, found.gap) if maximize else (found.gap, 0)
+    task.report(
+        SimpleNamespace(
+            status=found.result.status,
+            stats=found.result.stats,
+            lower_bound=found.cost - below,
+            upper_bound=found.cost + above,
+        ),
+        "assign_jobs",
+        name,
+        {"rows": len(found.limit), "columns": len(found.needs), "maximize": maximize},
+        {"pairs": pairs, "left_over": left, "cost": found.cost, "gap": found.gap},
+        [
+            ("costs", f"{name}: {shape}"),
+            (
+                "pairs",
+                f"{pairs:,}, at most {int(found.load.max(initial=0)):,} in a row"
+                + f"; {left:,} left over" * (left > 0),
+            ),
+            ("cost", f"{found.cost:,} ({'largest' if maximize else 'least'})"),
         ],
     )
 
@@ -228,8 +303,11 @@ def transport(
     )
 
 
-def _read_masses(file: str, names: Array, text: TextFormat) -> Array:
-    """Return the masses of rows or columns with these names: an array, or a table by name."""
+def _read_masses(file: str, names: Array, text: TextFormat, rest: int = 0) -> Array:
+    """Return the masses of rows or columns with these names: an array, or a table by name.
+
+    Those that a table leaves out have the `rest`.
+    """
     import numpy as np
 
     from ..graph.placement import exact_array
@@ -238,9 +316,11 @@ def _read_masses(file: str, names: Array, text: TextFormat) -> Array:
 
     if _has_names(file):
         amounts = {str(name): amount for name, amount in read_amounts(file, text=text).items()}
-        by_name = [amounts.pop(str(name), 0) for name in names.tolist()]
+        by_name = [amounts.pop(str(name), rest) for name in names.tolist()]
         if amounts:
-            raise ParseError(file, None, f"{next(iter(amounts))!r} has a mass, and the costs do not have it")
+            raise ParseError(
+                file, None, f"{next(iter(amounts))!r} has a number, and the costs do not have it"
+            )
         return exact_array(by_name, "masses") if by_name else np.zeros(0, dtype=np.int64)
     return read_masses(file)
 

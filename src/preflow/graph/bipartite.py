@@ -336,7 +336,7 @@ class BipartiteGraph(HostArrays):
         >>> BipartiteGraph.from_pandas(table, row="worker", column="job").row_labels
         ('ada', 'bob')
         """
-        return cls._from_columns(read_table(frame, (row, column), {}))
+        return cls._from_columns(read_table(frame, (row, column), {}, apart=True))
 
     @classmethod
     def _from_columns(cls, edges: EdgeColumns) -> BipartiteGraph:

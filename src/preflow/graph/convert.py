@@ -150,7 +150,7 @@ def as_bipartite_graph(graph: Any, names: ColumnNames | None = None) -> Bipartit
             )
         edges = edges_of_lists(graph, [])
         return BipartiteGraph.from_arrays(*graph) if edges is None else BipartiteGraph._from_columns(edges)
-    graph = in_known_form(graph, "weight")
+    graph = in_known_form(graph, "weight", or_matrix=True)
     if not is_frame(graph) or says_ends(graph, names):
         made: BipartiteGraph | None = read_by_form(
             BipartiteGraph, graph, names, lambda: find_columns(graph, {}, names, ends=("row", "column"))

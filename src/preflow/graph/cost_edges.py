@@ -77,7 +77,7 @@ def with_edges_read(
             "costs are a matrix, dense or sparse, edges (row, column, cost), a table, a dictionary, a "
             f"NetworkX graph, or what read_dimacs returns for an .asn file, not {type(cost).__name__}"
         )
-    cost = in_known_form(cost, "cost")
+    cost = in_known_form(cost, "cost", or_matrix=True)
     is_graph, is_tuple = is_networkx(cost), isinstance(cost, tuple)
     if shape is not None and not is_tuple:
         raise InvalidInputError("shape is for costs (row, column, cost); other costs have a shape")
@@ -101,7 +101,9 @@ def with_edges_read(
         found = find_columns(
             cost, {"weight": ["cost"]}, names, needed=["weight"], ends=("row", "column"), advise=advise
         )
-        pairs = read_table(cost, (found["row"], found["column"]), {"cost": found["weight"]}, NOT_ALLOWED)
+        pairs = read_table(
+            cost, (found["row"], found["column"]), {"cost": found["weight"]}, NOT_ALLOWED, apart=True
+        )
         return _from_columns(pairs, weight)
     return cost
 
@@ -126,7 +128,7 @@ def is_pairs_table(cost: AnyArray, names: ColumnNames) -> bool:
     if not is_table(cost):
         return False
     named = names.weight is not None and has_columns(cost, [names.weight])
-    return named or has_columns(cost, ["cost"]) or says_ends(cost, names)
+    return named or isinstance(cost, list) or has_columns(cost, ["cost"]) or says_ends(cost, names)
 
 
 def _refuse_matrix(edges: list[tuple[Any, ...]]) -> None:

@@ -148,31 +148,30 @@ def read_by_form(
     return None
 
 
-def in_known_form(given: Untyped, number: str) -> Untyped:
+def in_known_form(given: Untyped, number: str, *, or_matrix: bool = False) -> Untyped:
     """Return edges in containers that modellers have as a list of tuples or as a table; others unchanged.
 
     These are iterators such as zip, views and sets, and tables and Series of pandas that are indexed by both
-    ends, as those of groupby are. `number` is what a Series has.
+    ends, as those of groupby are. `number` is what a Series has. Where it could be a matrix, a DataFrame has
+    such a column.
     """
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(given, pandas.Series | pandas.DataFrame):
         if given.index.nlevels != 2:
             return given
         table = given.to_frame(number) if isinstance(given, pandas.Series) else given
-        if _reader(table).usual_ends(()) is not None:
-            return table
-        return table.reset_index(names=list(ENDS[0]))
+        reader = _reader(table)
+        if reader.named_ends() is not None or (or_matrix and reader.find([number]) is None):
+            return given
+        free = next(pair for pair in ENDS if not set(pair).intersection(reader.known()))
+        return table.reset_index(names=list(free))
     others = (str, bytes, list, tuple, Mapping)
-    if (
-        not isinstance(given, Iterable)
-        or isinstance(given, others)
-        or hasattr(given, "__array__")
-        or hasattr(given, "__dlpack__")
-        or hasattr(given, "tocsr")
-        or _is_graph(given)
-        or is_table(given)
-    ):
+    if not isinstance(given, Iterable) or isinstance(given, others) or hasattr(given, "dtype"):
         return given
+    if hasattr(given, "__dlpack__") or hasattr(given, "tocsr") or _is_graph(given) or is_table(given):
+        return given
+    if hasattr(given, "__array__") and not isinstance(next(iter(given), None), tuple):
+        return given  # rustworkx has lists of tuples that would be arrays, too
     rows = list(given)
     for row in rows:
         if not isinstance(row, Iterable) or isinstance(row, str | bytes):
@@ -311,12 +310,15 @@ def read_table(
     ends: tuple[Hashable, Hashable],
     values: Mapping[str, Hashable | None],
     hints: Mapping[str, str] = HINTS,
+    *,
+    apart: bool = False,
 ) -> EdgeColumns:
     """Read edges from a table with a row for each edge.
 
     `ends` names the columns with the labels of the two ends; `values` those with the numbers, by what they
-    are, and those that are None are left out. InvalidInputError if the table lacks a column, or an end or a
-    number of an edge is missing or no number.
+    are, and those that are None are left out. The ends are labels of different things if they are `apart`.
+    InvalidInputError if the table lacks a column, or an end or a number of an edge is missing or no number,
+    or if one column has a number that the other one has as text.
     """
     reader = _reader(table)
     first, second = (reader.named(name) for name in ends)
@@ -326,7 +328,24 @@ def read_table(
         if missing is not None:
             raise reader.error(missing, f"no value in column {name!r}{hints.get(what, '')}")
     numbers = {what: read_numbers(reader, name, hints.get(what, "")) for what, name in wanted.items()}
-    return EdgeColumns(reader.labels(first), reader.labels(second), numbers)
+    edges = EdgeColumns(reader.labels(first), reader.labels(second), numbers)
+    if not apart:
+        _check_alike(edges, first, second)
+    return edges
+
+
+def _check_alike(edges: EdgeColumns, first: Hashable, second: Hashable) -> None:
+    """Raise InvalidInputError if one end of edges has a number, and the other one the same as text."""
+    sides = {first: edges.first, second: edges.second}
+    if len({isinstance(side[0], str) for side in sides.values() if len(side)}) < 2:
+        return
+    text, number = sorted(sides, key=lambda name: not isinstance(sides[name][0], str))
+    both = set(map(str, sides[number])).intersection(sides[text])
+    if both:
+        raise InvalidInputError(
+            f"column {number!r} has the number {min(both)}, and column {text!r} has it as text, so they "
+            "would be two vertices: make both columns text, astype(str), or both numbers"
+        )
 
 
 def read_numbers(reader: TableReader, name: Hashable, hint: str = "") -> AnyArray:

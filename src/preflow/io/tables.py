@@ -431,7 +431,9 @@ def read_cost_table(
     if names.cost is not None or table.find(COST) is not None or says_ends(table, names):
         _check_header(table, 3)
         found = find_columns(table, {"cost": COST}, names, needed=["cost"], ends=("row", "column"))
-        read = read_table(table, (found["row"], found["column"]), {"cost": found["cost"]}, NOT_ALLOWED)
+        read = read_table(
+            table, (found["row"], found["column"]), {"cost": found["cost"]}, NOT_ALLOWED, apart=True
+        )
         edges, columns = number_apart(read)
         labels = objects(edges.labels, len(edges.labels)), objects(columns, len(columns))
         with parsing(path, "table of costs"):
