@@ -165,7 +165,7 @@ class TestLists:
         ("text", "message"),
         [
             ("", "a.txt: the file is empty"),
-            ("4 3 3\n1 2 5\n1 3 6\n1 4 7\n", "a.txt:1: the first line, '4 3 3', has the number of vertices"),
+            ("4 4 3\n1 2 5\n1 3 6\n1 4 7\n", "a.txt:1: the first line, '4 4 3', has the number of vertices"),
             ("a b 1\nb c\n", "a.txt:2: expected 3 fields, as above, got 2"),
             ("a b 1 2\nb c 3 4\n", "a.txt:1: expected 'TAIL HEAD CAPACITY' or 'TAIL HEAD'; of more columns"),
             ("a b {'capacity': 3}\n", "in place of networkx.write_edgelist take networkx.write_graphml"),

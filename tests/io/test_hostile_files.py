@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
 import scipy.sparse
@@ -27,13 +28,15 @@ from preflow.graph.bipartite import BipartiteGraph
 from preflow.graph.network import FlowNetwork, MaxFlowProblem
 from preflow.io import files
 from preflow.io.bipartite import read_bipartite_graph
-from preflow.io.costs import read_costs
+from preflow.io.costs import read_costs, read_masses
 from preflow.io.dimacs import read_dimacs, write_dimacs
 from preflow.io.edge_list import read_edge_list
 from preflow.io.flo import read_flo, write_flo
+from preflow.io.graphs import read_graph, read_list
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
 from preflow.io.npz import load_npz, save_npz
 from preflow.io.solution import read_solution, write_solution
+from preflow.io.undirected import read_undirected_graph
 
 pytestmark = pytest.mark.fast
 
@@ -164,7 +167,7 @@ HOSTILE: dict[str, tuple[Reader, bytes, str]] = {
         "1,000,000,000,001 vertices",
     ),
     # Numbers
-    "digits": (read_costs, b"9" * 5000 + b"\n1\n", "all of them numbers"),
+    "digits": (read_costs, b"9" * 5000 + b"\n1\n", "behind the number of rows, got 1"),
     "many digits": (read_costs, b"9" * 4000 + b"\n1\n", "got 1"),
     "digits of a vertex": (read_dimacs, b"p max " + b"9" * 5000 + b" 1\n", "64-bit integer"),
     "digits of an edge": (read_edge_list, b"1 " + b"9" * 5000 + b"\n", "does not fit int64"),
@@ -423,6 +426,15 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
     return bytes(data[: rng.choice([len(data), rng.randrange(len(data) + 1)])])
 
 
+def named(read: Reader, name: str) -> Reader:
+    """Return a reader that reads a file under another name."""
+
+    def reads(path: Path) -> Any:
+        return read(path.rename(path.with_name(name)))
+
+    return reads
+
+
 def sample_files() -> Iterator[tuple[str, Reader, bytes]]:
     costs = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
     yield "npy", read_costs, saved(costs)
@@ -435,6 +447,19 @@ def sample_files() -> Iterator[tuple[str, Reader, bytes]]:
         scipy.sparse.save_npz(file, scipy.sparse.csr_array(costs).asformat(form), compressed=False)
         yield form, read_costs, file.getvalue()
     yield "edges", read_bipartite_graph, b"# a\n0 3 1\n2\t1  0.5\n0 1 2 # here\n"
+    yield "numbers", read_costs, b"# costs\n4,1,3\n2,0.5,5\n\n3,2,inf\n"
+    yield "masses", read_masses, b"4 1.5 3\n"
+    yield "list", read_list, b"4 3\ns a 3\na t 2.5 # narrow\ns t 1\n"
+    yield "weights", read_undirected_graph, b"4 3\n1 2 3\n2 3 2.5\n1 4 7\n"
+    yield "colouring", read_undirected_graph, b"c x\np edge 3 2\ne 1 2\ne 2 3\n"
+    yield "metis", named(read_undirected_graph, "a.graph"), b"% x\n3 2 11\n1 2 5 3 6\n1 1 5\n1 1 6\n"
+    traffic = b"<FIRST THRU NODE> 1\n<END OF METADATA>\n~ a\tb\tcapacity\t;\n\t1\t2\t7.5\t;\n\t2\t3\t6\t;\n"
+    yield "tntp", named(read_list, "a.tntp"), traffic
+    graph = networkx.DiGraph([("s", "t", {"capacity": 3, "weight": 2.5}), ("t", "u", {"weight": 1.0})])
+    for name in ("graphml", "gml", "gexf", "pajek"):
+        file = io.BytesIO()
+        getattr(networkx, f"write_{name}")(graph, file)
+        yield name, named(read_graph, f"a.{name.replace('pajek', 'net')}"), file.getvalue()
     yield "mtx", read_bipartite_graph, MATRIX.replace(b"pattern", b"real") + b"% a\n3 3 2\n1 2 .5\n3 3 1e3\n"
     yield "array", read_bipartite_graph, ARRAY + b"2 2\n1\n0\n-3\n4\n"
     yield "symmetric", read_bipartite_graph, MATRIX.replace(b"general", b"symmetric") + b"3 3 2\n2 1\n3 3\n"

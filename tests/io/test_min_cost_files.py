@@ -239,7 +239,7 @@ MALFORMED = {
         "mix floats with integers past 2**53",
     ),
     "seed": (SMALL + b"s 3\n", 9, "unknown line type 's'"),
-    "other kind": (SMALL.replace(b"p min", b"p sp"), 2, "expected 'p max VERTICES ARCS' or 'p min VERTICES"),
+    "other kind": (SMALL.replace(b"p min", b"p cnf"), 2, "expected 'p max VERTICES ARCS' or 'p min VERTICES"),
     "short p line": (SMALL.replace(b"min 4 4", b"min 4"), 2, "expected 'p min VERTICES ARCS', got 3 fields"),
     "too few arcs": (SMALL.replace(b"min 4 4", b"min 4 5"), 2, "5 arcs were announced, the file has 4"),
     "asn row twice": (PAIRS.replace(b"n 3", b"n 1"), 3, "vertex 1 has two n lines"),

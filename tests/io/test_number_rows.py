@@ -82,7 +82,7 @@ def test_names_are_told_from_numbers(tmp_path: Path) -> None:
         ("1 2\n1_000 2\n", "2: '1_000' in field 1 is not a number"),
         ("1,2\n3,4,5\n", "2: expected 2 fields, as in line 1, got 3"),
         ("0.5 2\n3 9007199254740993\n", "2: '9007199254740993' in field 2 and the file mixes floats"),
-        ("2 4 1 3 2\n", "1: the number of rows and 2 x 2 costs, or a matrix of numbers?"),
+        ("2 4 1 3 2\n", "1: the number of rows and the costs, or a matrix of numbers?"),
     ],
 )
 def test_the_line_and_the_field_that_are_wrong(tmp_path: Path, text: str, message: str) -> None:

@@ -9,8 +9,8 @@ compressed. A DIMACS problem reads::
     a TAIL HEAD COST
 
 with an ``n`` line for every row; the other vertices are columns, and an arc leads from a row to a column. An
-OR-Library file has the number of rows, mostly on a line of its own, and then the square matrix row by row, in
-lines of any length.
+OR-Library file has the number of rows on a line of its own, and then the square matrix row by row, in lines
+of any length.
 """
 
 from __future__ import annotations
@@ -18,25 +18,22 @@ from __future__ import annotations
 import re
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..arrays import AnyArray, Array
 from ..errors import ParseError
 from ..graph.edge_tables import ColumnNames
-from ..graph.network import EXACT_FLOAT, INT64_MAX
+from ..graph.network import INT64_MAX
 from ..graph.sparse_input import read_sparse
 from .dimacs import parse_problem, rows_of_file
 from .files import check_text, check_vertices, parsing, read_bytes
 from .number_rows import COMMENT, is_number, read_numbers, rows_of, separator_of
 from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
-from .record_reader import INTEGER, announced_bytes, shown
+from .record_reader import INTEGER, announced_bytes, integer_value, shown
 from .tables import EXCEL, PARQUET, TextFormat, is_table, read_cost_table
 from .tables import CostFile as CostFile
-
-if TYPE_CHECKING:
-    pass
 
 #: The first line of an OR-Library file; no number in it, with the blanks around it, has this many bytes.
 NUMBER_OF_ROWS, LONGEST_NUMBER = re.compile(rb"\s*(\d{1,9})[ \t\r]*\n"), 64
@@ -194,41 +191,30 @@ def _read_text(path: str | Path, data: bytes) -> CostFile:
     first = next(rows_of(data), None)
     if first is None:
         raise ParseError(path, None, "the file is empty")
-    begins_with_size = re.fullmatch(rb"\d{1,9}", first.fields[0]) and separator_of(data) is None
-    size = int(first.fields[0]) if begins_with_size else 0
-    fits = 2 * size**2 <= len(data) <= LONGEST_NUMBER * (size**2 + 1) and len(data.split()) == size**2 + 1
-    if len(first.fields) == 1 or fits:
-        costs = _read_or_library(path, data)
-        if len(first.fields) > 1 and len({len(row.fields) for row in rows_of(data)}) == 1:
-            message = f"the number of rows and {size} x {size} costs, or a matrix of numbers? Put the number "
-            raise ParseError(path, first.line, message + "on a line of its own, or write costs with a point")
-        return costs
-    return _numbered(path, read_numbers(path, data))
+    if len(first.fields) == 1:
+        return _read_or_library(path, data)
+    costs = read_numbers(path, data)
+    if first.fields[0].isdigit() and costs.size == int(costs[0, 0]) ** 2 + 1:
+        message = (
+            "the number of rows and the costs, or a matrix of numbers? Put the number on a line of its own"
+        )
+        raise ParseError(path, first.line, f"{message}, or write costs with a point")
+    return _numbered(path, costs)
 
 
 def _read_or_library(path: str | Path, data: bytes) -> CostFile:
-    words = data.split()
+    words = [field for row in rows_of(data) for field in row.fields]
     try:
-        if b"_" in data:  # Python's int reads 1_000
-            raise ValueError
-        n = int(words[0])
-        try:
-            values = np.array(words[1:], dtype=np.int64)
-        except ValueError:
-            values = np.array(words[1:], dtype=np.float64)
-    except (ValueError, OverflowError):
-        raise ParseError(
-            path, None, "expected the number of rows and the costs, all of them numbers"
-        ) from None
+        values = read_numbers(path, b" ".join(words))[0, 1:]
+    except ParseError as error:
+        _, _, problem = str(error).partition(": ")
+        message = "expected the number of rows and the costs, all of them numbers"
+        raise ParseError(path, None, f"{message}; {problem}") from None
+    n = integer_value(words[0]) if INTEGER.fullmatch(words[0]) else -1
     if n < 0 or len(values) != n * n:
-        size = n if abs(n) <= INT64_MAX else shown(words[0])
+        size = n if 0 <= n <= INT64_MAX else shown(words[0])
         message = f"expected {size} x {size} costs behind the number of rows, got {len(values)}"
         raise ParseError(path, None, message)
-    if values.dtype.kind == "f":
-        large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= EXACT_FLOAT)) + 1
-        if any(INTEGER.fullmatch(words[i]) and abs(int(words[i])) > EXACT_FLOAT for i in large.tolist()):
-            message = "the file mixes floats with integers past 2**53, which float64 cannot hold"
-            raise ParseError(path, None, message)
     return _numbered(path, values.reshape(n, n))
 
 

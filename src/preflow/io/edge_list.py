@@ -78,8 +78,8 @@ def parse_ends(data: bytes, path: str | Path, *, weights: bool = False) -> EdgeL
     base = min(1, smallest)
     size = largest + 1 - base
     if has_sizes:
-        announced = sizes_in(first, len(ends))
-        if announced is None:
+        announced = max(sizes_in(first, len(ends)), default=-1)
+        if announced < 0:
             width = len(second.fields) if second is not None else 0
             message = f"{len(first.fields)} fields, and not the sizes, 'VERTICES {len(ends)}', while the next"
             raise ParseError(path, first.line, f"{message} line has {width}")
@@ -87,6 +87,7 @@ def parse_ends(data: bytes, path: str | Path, *, weights: bool = False) -> EdgeL
             raise ParseError(path, first.line, f"{announced} vertices were announced, an edge has {largest}")
         size = announced
     else:
-        refuse_sizes(path, first, len(ends) - 1, int(ends[1:].max(initial=0)))
+        largest_ends = ends[1:].max(axis=0, initial=0).tolist()
+        refuse_sizes(path, first, len(ends) - 1, (largest_ends[0], largest_ends[1]))
     check_vertices(path, None, size, len(ends))
     return EdgeList(np.ascontiguousarray(ends.T) - base, size, base, weight)

@@ -72,8 +72,8 @@ def read_graph(path: str | Path) -> Untyped:
     except ImportError:
         raise MissingDependencyError(f"{path}: this format", "NetworkX", "networkx") from None
     name = READERS[_suffix(path)]
-    damage = networkx.NetworkXException, SyntaxError, TypeError, LookupError, AttributeError
-    with parsing(path, f"file that networkx.{name} reads", *damage):
+    raised = SyntaxError, TypeError, LookupError, AttributeError, NameError, StopIteration
+    with parsing(path, f"file that networkx.{name} reads", networkx.NetworkXException, *raised):
         content = read_bytes(path)
         has_labels = re.search(rb"node\s*\[[^\[\]]*\blabel\b", content) is not None
         keywords = {"label": "label" if has_labels else "id"} if name == "read_gml" else {}
@@ -124,12 +124,14 @@ def read_list(path: str | Path) -> list[tuple[int, list[str]]]:
 
 def _check_first(path: str | Path, rows: list[Row]) -> None:
     """Drop a first row that has sizes; ParseError if it could also be an arc."""
-    ends = [field for row in rows[1:] for field in row.fields[:2]]
     if len(rows) > 1 and len(rows[0].fields) != len(rows[1].fields):
-        if sizes_in(rows[0], len(rows) - 1) is not None:
+        if sizes_in(rows[0], len(rows) - 1):
             del rows[0]
-    elif all(field.isdigit() for field in ends):
-        refuse_sizes(path, rows[0], len(rows) - 1, max(map(int, ends), default=0))
+        return
+    ends = [[row.fields[at] for row in rows[1:] if row.fields[at:]] for at in range(2)]
+    if all(field.isdigit() for side in ends for field in side):
+        first, second = (max(map(int, side), default=0) for side in ends)
+        refuse_sizes(path, rows[0], len(rows) - 1, (first, second))
 
 
 _ADVICE = (

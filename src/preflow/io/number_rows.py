@@ -107,18 +107,19 @@ def load(data: bytes, dtype: DTypeLike, columns: tuple[int, ...] | None = None, 
     return found
 
 
-def sizes_in(row: Row, below: int) -> int | None:
-    """Return the number of vertices in a row "VERTICES EDGES"; None if it is none for the rows `below` it."""
+def sizes_in(row: Row, below: int) -> list[int]:
+    """Return the numbers of vertices, or of rows and columns, if a row has sizes of the edges `below` it."""
     if below < 1 or len(row.fields) not in (2, 3) or not all(field.isdigit() for field in row.fields):
-        return None
+        return []
     *vertices, edges = map(int, row.fields)
-    return max(vertices) if edges in (below, below / 2) else None
+    return vertices if edges in (below, below / 2) else []
 
 
-def refuse_sizes(path: str | Path, row: Row, below: int, largest: int) -> None:
-    """Raise ParseError if a row could have sizes of the rows `below` it, whose `largest` vertex is given."""
-    vertices = sizes_in(row, below)
-    if vertices is not None and vertices >= largest:
+def refuse_sizes(path: str | Path, row: Row, below: int, largest: tuple[int, int]) -> None:
+    """Raise ParseError if a row could have sizes of the edges `below` it, with these largest ends."""
+    sizes = sizes_in(row, below)
+    enough = zip(sizes, largest if len(sizes) == 2 else [max(largest)], strict=False)
+    if sizes and all(size >= needed for size, needed in enough):
         raise ParseError(
             path,
             row.line,
