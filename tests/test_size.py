@@ -24,7 +24,7 @@ LINES = {
     "assignment": 10428,  # columns of tables are named
     "bipartite": 5078,  # columns of tables are named
     "certify": 4833,  # what a cut allows counts here; what passes a vertex is told from what only arrives
-    "cli": 4212,  # names of columns, encodings and decimal points of tables are options
+    "cli": 4212,  # segment-labels of volumes
     "connectivity": 1943,  # columns of tables are named
     "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7501,  # arguments by name

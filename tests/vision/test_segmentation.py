@@ -391,9 +391,9 @@ def test_defaults_fit_a_brain(brain, scans, noise, least):
     ]
     assert brain.dice(segment(noisy, *strokes).mask, truth) >= least - 0.05
     assert not brain.dice(segment(noisy, *strokes, smoothness=50).mask, truth) > 0.7
-    markers = np.select(
-        [seeds < 20, (seeds > 60) & (seeds < 90), (seeds > 130) & (seeds < 160), seeds > 200], [1, 2, 3, 4]
-    )
+    smooth = brain.smoothed(noisy)
+    grey, fluid = (smooth > 130) & (smooth < 160), (smooth > 60) & (smooth < 90)
+    markers = np.select([smooth < 20, fluid, grey, smooth > 200], [1, 2, 3, 4])
     tissues = segment_labels(noisy, markers)
     assert brain.dice(tissues.mask(4), truth) >= least - 0.05
 
