@@ -175,7 +175,11 @@ def test_names_are_taken_once() -> None:
     with pytest.raises(InvalidInputError, match="'auto' lets preflow choose"):
         preflow.register_method("max_flow", "auto", good)
     preflow.register_method("max_flow", "toy", nothing, aliases=["one"])
-    preflow.register_method("max_flow", "toy", good, options=Options, aliases=["two"])
+    preflow.register_method("max_flow", "toy", nothing, aliases=["one"])  # the same once more
+    more: dict[str, Any] = {"options": Options, "aliases": ["two"]}
+    with pytest.raises(InvalidInputError, match="'toy' is registered already; replace=True takes its place"):
+        preflow.register_method("max_flow", "toy", good, **more)
+    preflow.register_method("max_flow", "toy", good, **more, replace=True)
     assert preflow.max_flow(NETWORK, 0, 3, method="two").value == 4
     with pytest.raises(InvalidInputError, match=r"unknown method 'one'; .*, toy"):
         preflow.max_flow(NETWORK, 0, 3, method="one")

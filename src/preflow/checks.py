@@ -12,6 +12,7 @@ from typing import SupportsFloat, cast
 
 import numpy as np
 
+from .arrays import AnyArray, Array
 from .errors import InvalidInputError
 
 
@@ -63,6 +64,26 @@ def as_float(name: str, value: object, what: str = "a number") -> float:
         raise InvalidInputError(f"{name} is past float64, got {shown(value)}") from None
 
 
+def wrong_entry(message: str, entry: int | tuple[int, ...]) -> InvalidInputError:
+    """Return the error for an entry of an array; the message ends with its place."""
+    error = InvalidInputError(message if entry == () else f"{message} at {entry}")
+    error.entry = entry
+    return error
+
+
+def first_of(wrong: AnyArray) -> int | tuple[int, ...]:
+    """Return the place of the first true entry: a number where there is one dimension."""
+    place = tuple(map(int, np.unravel_index(int(wrong.argmax()), wrong.shape)))
+    return place[0] if len(place) == 1 else place
+
+
+def check_finite(name: str, values: Array) -> None:
+    """Raise InvalidInputError if an array has NaN or an infinite number: it says where."""
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        where = first_of(~np.isfinite(values))
+        raise wrong_entry(f"{name} has values that are not finite: {values[where]}", where)
+
+
 def shown(value: object) -> str:
     """Return a value for a message, which names digits of integers that are longer than Python prints."""
     try:
@@ -78,16 +99,22 @@ def unknown_name(what: str, name: str, known: Iterable[str], listed: str | None 
     A name is near if it is spelled alike, or if it has all of the words: "serial-dinic" is near "dinic".
     `listed` replaces the list of names in the message.
     """
+    names = list(known)
+    text = f"unknown {what} {name!r}{did_you_mean(name, names, 'there are')}"
+    return InvalidInputError(f"{text}: {listed or ', '.join(names)}")
+
+
+def did_you_mean(name: str, names: Sequence[str], following: str) -> str:
+    """Return what goes on after a name that is none: the near ones, and the words that come next."""
     from difflib import get_close_matches
 
-    names = list(known)
     asked = name.lower().replace("_", "-")
     near = [each for each in names if f"-{asked}-" in f"-{each.lower().replace('_', '-')}-"]
     if not near:
         alike = {part: each for each in names for part in (each.lower(), each.lower().partition("-")[2])}
         near = [alike[part] for part in get_close_matches(asked, filter(None, alike), 1, 0.75)]
-    hint = f", did you mean {' or '.join(map(repr, near))}? There" if near else "; there"
-    return InvalidInputError(f"unknown {what} {name!r}{hint} are: {listed or ', '.join(names)}")
+    hint = f", did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return f"{hint} {following.capitalize()}" if near else f"; {following}"
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:

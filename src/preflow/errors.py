@@ -60,7 +60,15 @@ class PreflowError(Exception):
 
 
 class InvalidInputError(PreflowError, ValueError):
-    """An argument is malformed: wrong shape, dtype, range or combination."""
+    """An argument is malformed: wrong shape, dtype, range or combination.
+
+    Attributes
+    ----------
+    entry : int, tuple of int or None
+        Where the first wrong entry of an array is, if it is an entry.
+    """
+
+    entry: int | tuple[int, ...] | None = None
 
 
 class InvalidTypeError(InvalidInputError, TypeError):
@@ -137,20 +145,25 @@ class InfeasibleFlowError(InfeasibleError):
         the set can carry beyond what the lower bounds of the arcs into it bring.
     excess : int or float
         The amount by which they do.
+    brought : int or float
+        What these lower bounds bring in all.
     stays : int or float
         Of a transport plan: what may stay in the rows; the excess is beyond it.
     """
 
     stays: float = 0
 
-    def __init__(self, vertices: tuple[Any, ...], excess: float, message: str | None = None) -> None:
-        self.vertices, self.excess = vertices, excess
+    def __init__(
+        self, vertices: tuple[Any, ...], excess: float, message: str | None = None, *, brought: float = 0
+    ) -> None:
+        self.vertices, self.excess, self.brought = vertices, excess, brought
         several = (
             f"{len(vertices):,} vertices together supply {excess:,} more than the arcs out of the set can"
         )
         single = f"vertex {_some(vertices)} supplies {excess:,} more than the arcs out of it can carry"
         text = single if len(vertices) == 1 else f"{several} carry: {_some(vertices)}"
-        PreflowError.__init__(self, message or f"no feasible flow: {text}")
+        bounds = f"; this counts the {brought:,} that lower bounds bring in" if brought > 0 else ""
+        PreflowError.__init__(self, message or f"no feasible flow: {text}{bounds}")
 
     @classmethod
     def of_plan(

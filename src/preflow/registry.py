@@ -95,6 +95,7 @@ def register_method(
     points: bool = False,
     weighted: bool = False,
     approximate: bool = False,
+    replace: bool = False,
 ) -> Method:
     """Add a solver of your own to the methods of a problem.
 
@@ -107,7 +108,7 @@ def register_method(
     problem : str
         As in :func:`preflow.methods`; "max_flow" and "min_cut" have the same methods.
     name : str
-        Another one than those of the methods there are. To register a name again replaces the solver.
+        Another one than those of the methods there are.
     solve : function
         With the signature of the problem's protocol in :mod:`preflow.solving.protocol`. A method of maximum
         flow is ``solve(net, options, control)``, which turns ``net`` into a maximum preflow and returns
@@ -122,6 +123,8 @@ def register_method(
         Other names.
     points, weighted, approximate : bool
         See :class:`preflow.solving.method.Method`.
+    replace : bool
+        Whether to take the place of a method that was registered with this name before.
 
     Returns
     -------
@@ -162,7 +165,7 @@ def register_method(
         function=solve,
         options_type=options,
     )
-    register(record, method)
+    register(record, method, replace=replace)
     return method
 
 

@@ -353,7 +353,10 @@ def test_bad_costs(costs: Any, message: str) -> None:
 
 def test_bad_arguments() -> None:
     costs = np.eye(3)
-    with pytest.raises(InvalidInputError, match="a cost is inf"):
+    with pytest.raises(
+        InvalidInputError,
+        match="the cost of row 0 and column 0 is inf: a pair that is not allowed costs -inf",
+    ):
         preflow.linear_assignment([[np.inf]], maximize=True)
     for arguments, message in (
         ({"maximize": 1}, "maximize"),

@@ -65,10 +65,10 @@ def test_tuples_have_lower_bounds(bounded: bool) -> None:
     [
         (([0], [1], [4]), r"\(tail, head, capacity, cost, lower\), got 3 entries"),
         (([0], [1], [4], [1], [0], [0]), "got 6 entries"),
-        (([0], [1], [4], [1], [5]), "arc 0 has the lower bound 5, above its capacity 4"),
+        (([0], [1], [4], [1], [5]), "the lower bound 5 is above the capacity 4 at 0"),
         (([0], [1], [4], [1], [0, 1]), "lower"),
         (([0], [1], [4], [1], [np.nan]), "lower"),
-        ([("a", "b", 4, 1, 5)], "arc 0 has the lower bound 5, above its capacity 4"),
+        ([("a", "b", 4, 1, 5)], "the lower bound 5 is above the capacity 4 at 0, from 'a' to 'b'"),
         ([("a", "b", 4, 1, 0), ("b", "c", 4, 1)], "all of the same length; edge 1 is"),
         ([("a", "b", 4)], r"\(tail, head, capacity, cost\) or \(tail, head, capacity, cost, lower\)"),
         ({"a": {"b": (4, 1, 0), "c": (4, 1)}}, r"all edges the same, not \(4, 1\)"),
@@ -114,5 +114,5 @@ def test_sparse_matrices_that_do_not_fit(name: str) -> None:
         CostNetwork.from_scipy(cost, **{name: [1, 2]})
     with pytest.raises(InvalidInputError, match=name):
         CostNetwork.from_scipy(cost, **{name: matrix([1, 2, 3]) * np.nan})
-    with pytest.raises(InvalidInputError, match="arc 1 has the lower bound 5, above its capacity 4"):
+    with pytest.raises(InvalidInputError, match="the lower bound 5 is above the capacity 4 at 1"):
         CostNetwork.from_scipy(cost, capacity=4, lower=matrix([0, 5, 0]))

@@ -199,7 +199,7 @@ def test_large_and_exact_capacities() -> None:
         ([(["a"], "b", 1)], "an end of edge 0 is a list"),
         ([("a", None, 1)], "None is not a label"),
         ([("a", float("nan"), 1)], "nan is not a label"),
-        ([("a", "b", "3")], "'3' at 0 is not a number"),
+        ([("a", "b", "3")], "capacity is not a number: '3' at 0, from 'a' to 'b'"),
         ([("a", "b", -3)], "negative"),
         (
             [("a", "b", {"weight": 3, "name": "x"})],

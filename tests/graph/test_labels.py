@@ -83,7 +83,7 @@ class TestMinCostFlow:
         [
             ([("a", "b")], "two numbers are missing"),
             ([("a", "b", 3)], "edge 0 is"),
-            ([("a", "b", "x", 1)], "capacity 'x' at 0 is not a number"),
+            ([("a", "b", "x", 1)], "capacity is not a number: 'x' at 0, from 'a' to 'b'"),
             ([("a", "b", 1, 2**70)], "does not fit int64"),
             ({"a": {"b": 3}}, "has (capacity, cost) or (capacity, cost, lower) or attributes"),
         ],

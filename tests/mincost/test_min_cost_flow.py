@@ -194,12 +194,12 @@ class TestInput:
         ("arguments", "message"),
         [
             ({"cost": [1, np.nan]}, "cost is NaN at 1"),
-            ({"cost": [1, np.inf]}, "cost is inf at 1: it must be finite"),
+            ({"cost": [1, np.inf]}, "cost has values that are not finite: inf at 1"),
             ({"cost": [1]}, r"cost has shape \(1,\)"),
             ({"capacity": [-1, 2]}, "capacity is negative"),
-            ({"capacity": 2, "lower": [0, 3]}, "arc 1 has the lower bound 3, above its capacity 2"),
+            ({"capacity": 2, "lower": [0, 3]}, "the lower bound 3 is above the capacity 2 at 1"),
             ({"supply": [1, 2]}, r"supply has shape \(2,\)|vertex 2 is out of range"),
-            ({"undirected": [True, False], "cost": [-1, 0]}, "arc 0 is undirected"),
+            ({"undirected": [True, False], "cost": [-1, 0]}, "undirected arcs have no negative cost.* at 0"),
             ({"undirected": [1, 0]}, "undirected must be a bool"),
         ],
     )

@@ -257,11 +257,17 @@ def cut_bound(network: CostNetwork, supply: Array, sink_side: NDArray[np.bool_])
     out = ~sink_side[network.tail] & sink_side[network.head]
     back = sink_side[network.tail] & ~sink_side[network.head]
     bound = total_amount(network.capacity[out]) - total_amount(supply[~sink_side])
-    if network.lower is not None:
-        bound -= total_amount(network.lower[back])
+    bound -= brought_back(network, sink_side)
     if network.undirected is not None:
         bound += total_amount(network.capacity[back & network.undirected])
     return bound
+
+
+def brought_back(network: CostNetwork, sink_side: NDArray[np.bool_]) -> int | float:
+    """Return what lower bounds bring from the sink side of a cut to the other one."""
+    if network.lower is None:
+        return 0
+    return total_amount(network.lower[sink_side[network.tail] & ~sink_side[network.head]])
 
 
 def total_amount(amounts: Array) -> int | float:

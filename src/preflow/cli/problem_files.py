@@ -217,7 +217,8 @@ def _numbered_from_one() -> Iterator[None]:
     try:
         yield
     except InfeasibleFlowError as error:
-        raise InfeasibleFlowError(tuple(v + 1 for v in error.vertices), error.excess) from None
+        vertices = tuple(v + 1 for v in error.vertices)
+        raise InfeasibleFlowError(vertices, error.excess, brought=error.brought) from None
     except UnboundedCostError as error:
         ends = cast(tuple[tuple[int, int], ...], error.ends)  # vertices of a DIMACS file have no labels
         shifted = tuple((u + 1, v + 1) for u, v in ends)

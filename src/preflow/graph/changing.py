@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray
-from ..checks import shown
+from ..checks import shown, warn_caller
 from ..errors import InvalidInputError
 from ..solving.exclusive import Exclusive
 from ..solving.result import BoundedResult
@@ -114,7 +113,7 @@ def read_ends(network: VertexNames, names: Any, role: str, *, numbered: bool = F
     whole = all(isinstance(name, int | np.integer) for name in several)
     if numbered and several and whole and not any(map(network.is_vertex, several)):
         message = f"{role} is now given by the labels of the vertices; numbers are taken for one more release"
-        warnings.warn(message, DeprecationWarning, stacklevel=4)  # the caller of the method
+        warn_caller(message, DeprecationWarning)
         return np.array(several)
     return np.array([network.vertex(name) for name in several], dtype=np.int64)
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..arrays import AnyArray, ArrayModule, Connectivity, Periodic, Spacing
-from ..checks import check_integer, check_number, check_positive, warn_caller
+from ..checks import check_finite, check_integer, check_number, check_positive, warn_caller
 from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
@@ -198,18 +198,10 @@ def finite_array(
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} is not an array of numbers: its dtype is {array.dtype}")
     array = array.astype(np.float64, copy=False)
-    check_finite(name, array, xp)
+    check_finite(name, array)
     if array.size and float(abs(array).max()) > largest:
         raise InvalidInputError(f"{name} has values above {largest:g}, whose squares overflow")
     return array
-
-
-def check_finite(name: str, array: AnyArray, xp: ArrayModule = np) -> None:
-    """Raise InvalidInputError if an array has a NaN or an infinity; name the first one and its place."""
-    finite = xp.isfinite(array)
-    if not finite.all():
-        place = tuple(map(int, xp.unravel_index(int(finite.argmin()), array.shape)))
-        raise InvalidInputError(f"{name} has values that are not finite: {float(array[place]):g} at {place}")
 
 
 def _squared_difference(channels: AnyArray, here: Box, there: Box, xp: ArrayModule) -> AnyArray:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from ..arrays import AnyArray, Array, NetworkInput, TableInput, Vertices
+from ..checks import first_of, wrong_entry
 from ..errors import InvalidInputError
 from .edge_tables import (
     CAPACITY,
@@ -105,8 +106,8 @@ def as_flow_network(network: NetworkInput, names: ColumnNames | None = None) -> 
         if matrix.shape[0] != matrix.shape[1]:
             raise InvalidInputError(f"a capacity matrix is square; this one has shape {matrix.shape}")
         tail, head = np.nonzero(matrix)
-        read = FlowNetwork.from_arrays(tail, head, matrix[tail, head], num_vertices=len(matrix))
         labels = matrix_labels(network)[1] if is_frame(network) else None
+        read = FlowNetwork.of_matrix(tail, head, matrix[tail, head], labels or range(len(matrix)))
         return replace(read, labels=labels, restore=restorer_of(network))
     raise InvalidInputError(
         "a network is a FlowNetwork, what read_dimacs returns for a .max file, a tuple (tail, head, "
@@ -164,7 +165,8 @@ def as_bipartite_graph(graph: Any, names: ColumnNames | None = None) -> Bipartit
             hint = "; a table of edges has the columns 'row' and 'column'" if is_frame(graph) else ""
             raise InvalidInputError(f"a matrix must hold numbers or bools, got dtype {matrix.dtype}{hint}")
         if matrix.dtype.kind == "f" and np.isnan(matrix).any():
-            raise InvalidInputError("an entry of the matrix is NaN, which is an edge or none")
+            where = first_of(np.isnan(matrix))
+            raise wrong_entry("the matrix has NaN, which is an edge or none,", where)
         read = BipartiteGraph.from_arrays(*np.nonzero(matrix), shape=matrix.shape)
         if not is_frame(graph):
             return replace(read, restore=restorer_of(graph), _checked=True)

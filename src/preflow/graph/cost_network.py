@@ -18,6 +18,7 @@ from ..arrays import (
     SupplyInput,
     TableInput,
 )
+from ..checks import check_finite, wrong_entry
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
 from .edge_tables import (
@@ -53,7 +54,7 @@ from .network import (
 from .networkx_edges import is_networkx, read_networkx
 from .placement import HostArrays, restorer_of
 from .sparse_input import read_sparse
-from .vertex_names import ArcNames, numbers_of_labels
+from .vertex_names import ArcNames, naming_entries, numbers_of_labels
 
 if TYPE_CHECKING:
     import networkx
@@ -110,14 +111,15 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         tail, head = vertex_ids(self.tail, "tail"), vertex_ids(self.head, "head")
         num_vertices = check_ends(tail, head, self.num_vertices)
         count = len(tail)
-        capacity, _ = read_capacities(self.capacity, count, "capacity")
-        lower = None if self.lower is None else read_signed(self.lower, count, "lower")
-        cost = read_signed(self.cost, count, "cost")
-        _check_finite(cost, "cost")
-        if lower is not None:
-            _check_finite(lower, "lower")
-            _check_bounds(lower, capacity)
-        undirected = self._read_undirected(cost, lower, count)
+        with naming_entries(self.labels, tail, head):
+            capacity, _ = read_capacities(self.capacity, count, "capacity")
+            lower = None if self.lower is None else read_signed(self.lower, count, "lower")
+            cost = read_signed(self.cost, count, "cost")
+            check_finite("cost", cost)
+            if lower is not None:
+                check_finite("lower", lower)
+                _check_bounds(lower, capacity)
+            undirected = self._read_undirected(cost, lower, count)
         supply = None if self.supply is None else read_supply(self.supply, num_vertices)
         index_dtype = np.uint32 if num_vertices < 2**32 else np.uint64
         for name, value in {
@@ -148,9 +150,10 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         bad = marks & (cost < 0) if lower is None else marks & ((cost < 0) | (lower != 0))
         if bad.any():
             arc = int(bad.argmax())
-            raise InvalidInputError(
-                f"arc {arc} is undirected, so its cost must not be negative and its lower bound must be "
-                "zero; flow forth and back over an arc of negative cost would be a cycle of negative cost"
+            raise wrong_entry(
+                "undirected arcs have no negative cost, as flow forth and back would be a cycle of negative "
+                "cost, and no lower bound: this is not so",
+                arc,
             )
         marks = np.array(marks)
         marks.flags.writeable = False
@@ -325,15 +328,19 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         [5, -5]
         """
         edges = read_networkx(graph)
-        limits, _ = column_values(edges.values(capacity, np.inf), capacity)
-        if weight is None:
-            costs, larger = np.zeros(len(edges.tail), dtype=np.int64), False
-        else:
-            check_not_misnamed(edges.data, weight, "weight", (capacity, lower))
-            costs, larger = column_values(edges.values(weight, 0), weight, signed=True)
-        least, huge = column_values(edges.values(lower, 0), lower, signed=True)
+        with naming_entries(edges.labels, edges.tail, edges.head):
+            limits, _ = column_values(edges.values(capacity, np.inf), capacity)
+            if weight is None:
+                costs, larger = np.zeros(len(edges.tail), dtype=np.int64), False
+            else:
+                check_not_misnamed(edges.data, weight, "weight", (capacity, lower))
+                costs, larger = column_values(edges.values(weight, 0), weight, signed=True)
+            least, huge = column_values(edges.values(lower, 0), lower, signed=True)
         nodes = graph.nodes
-        demands, many = column_values([nodes[v].get(demand, 0) for v in edges.labels], demand, signed=True)
+        with naming_entries(edges.labels, np.arange(len(edges.labels))):
+            demands, many = column_values(
+                [nodes[v].get(demand, 0) for v in edges.labels], demand, signed=True
+            )
         if larger or huge or many:
             raise CapacityOverflowError("an attribute of an edge or a node does not fit int64")
         return cls(
@@ -465,10 +472,11 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
                 f"got {type(supply).__name__}"
             )
         labels, tail, head = number_together(edges, wanted)
-        values: dict[str, Any] = {
-            name: column_values(column, name, signed=name != "capacity")
-            for name, column in edges.values.items()
-        }
+        with naming_entries(labels, tail, head):
+            values: dict[str, Any] = {
+                name: column_values(column, name, signed=name != "capacity")
+                for name, column in edges.values.items()
+            }
         larger = [name for name, (_, too_large) in values.items() if too_large and name != "capacity"]
         if larger:
             raise CapacityOverflowError(f"{larger[0]} has an integer that does not fit int64")
@@ -492,7 +500,7 @@ def read_supply(values: Any, num_vertices: int) -> Array:
             f"supply must have one entry for each of {num_vertices} vertices, got {values!r}"
         )
     supply = read_signed(values, num_vertices, "supply")
-    _check_finite(supply, "supply")
+    check_finite("supply", supply)
     return supply
 
 
@@ -622,19 +630,11 @@ def is_integral(values: Array) -> bool:
     return bool((np.abs(finite) <= EXACT_FLOAT).all() and (finite == np.rint(finite)).all())
 
 
-def _check_finite(values: Array, name: str) -> None:
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        where = int((~np.isfinite(values)).argmax())
-        raise InvalidInputError(f"{name} is {values[where]} at {where}: it must be finite")
-
-
 def _check_bounds(lower: Array, capacity: Array) -> None:
     bad = lower > capacity
     if bad.any():
         arc = int(bad.argmax())
-        raise InvalidInputError(
-            f"arc {arc} has the lower bound {lower[arc]}, above its capacity {capacity[arc]}"
-        )
+        raise wrong_entry(f"the lower bound {lower[arc]} is above the capacity {capacity[arc]}", arc)
 
 
 def _entries_at(name: str, matrix: Any, tail: Array, head: Array, shape: tuple[int, int]) -> Array:

@@ -357,19 +357,26 @@ def check_costs(
         return check_extent(least, most, maximize, size)
     if np.isnan(least):
         refuse_missing(*place(int(np.isnan(values).argmax())), maximize=maximize)
+    best = most if maximize else least
+    if np.isinf(best) and (best > 0) == maximize:
+        refuse_missing(*place(int((values == best).argmax())), maximize=maximize, value=str(best))
     finite = values[np.isfinite(values)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
-    infinite = (bool((values == -np.inf).any()), bool((values == np.inf).any()))
-    return check_extent(low, high, maximize, size, infinite=infinite)
+    return check_extent(low, high, maximize, size)
 
 
 def refuse_missing(
-    row: Hashable, column: Hashable, item: tuple[int, ...] | None = None, *, maximize: bool
+    row: Hashable,
+    column: Hashable,
+    item: tuple[int, ...] | None = None,
+    *,
+    maximize: bool,
+    value: str = "NaN",
 ) -> NoReturn:
-    """Raise the error for a cost that is NaN."""
+    """Raise the error for a cost that is NaN, or infinitely good."""
     where = "" if item is None else f" of matrix {item}"
     raise InvalidInputError(
-        f"the cost of row {row!r} and column {column!r}{where} is NaN: a pair that is not allowed costs "
+        f"the cost of row {row!r} and column {column!r}{where} is {value}: a pair that is not allowed costs "
         f"{'-inf' if maximize else 'inf'}"
     )
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ..arrays import AnyArray, Array, DictInput, EdgesInput, Restorer, TableInput
+from ..checks import wrong_entry
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
@@ -45,7 +46,7 @@ from .placement import (
     restorer_of,
 )
 from .sparse_input import read_sparse
-from .vertex_names import ArcNames, numbers_of_labels
+from .vertex_names import ArcNames, naming_entries, numbers_of_labels
 
 if TYPE_CHECKING:
     import networkx
@@ -224,7 +225,13 @@ class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         if entries.form == "csc":
             order = np.argsort(tail, kind="stable")
             tail, head, capacity = tail[order], head[order], capacity[order]
-        return cls.from_arrays(tail, head, capacity, num_vertices=entries.shape[0])
+        return cls.of_matrix(tail, head, capacity, range(entries.shape[0]))
+
+    @classmethod
+    def of_matrix(cls, tail: Array, head: Array, capacity: Array, names: Sequence[Hashable]) -> FlowNetwork:
+        """Build a network from entries of a matrix; errors call its rows and columns by these names."""
+        with naming_entries(names, tail, head):
+            return cls.from_arrays(tail, head, capacity, num_vertices=len(names))
 
     @classmethod
     def from_edges(
@@ -338,7 +345,8 @@ class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
             )
         numbered = number_together(edges)
         labels, tail, head = numbered
-        values, saturated = column_values(edges.values["capacity"], "capacity")
+        with naming_entries(*numbered):
+            values, saturated = column_values(edges.values["capacity"], "capacity")
         if merge:
             kept = listed_once(numbered, {"capacity": edges.values["capacity"]})
             tail, head, values = tail[kept], head[kept], values[kept]
@@ -391,7 +399,8 @@ class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
             if not callable(capacity):
                 check_attribute(edges.data, capacity, "capacity")
             name = "capacity" if callable(capacity) else capacity
-            values, saturated = column_values(edges.values(capacity, np.inf), name)
+            with naming_entries(edges.labels, edges.tail, edges.head):
+                values, saturated = column_values(edges.values(capacity, np.inf), name)
         reverse = None if graph.is_directed() else values
         return cls(
             len(edges.labels),
@@ -625,7 +634,7 @@ def check_capacities(array: AnyArray, name: str, *, signed: bool = False) -> Any
     """Check an array of at least one capacity and return it as int64 or float64; see `read_capacities`."""
     if array.dtype.kind in "biu":
         if not signed and int(array.min()) < 0:
-            raise InvalidInputError(f"{name} is negative: {int(array.min())} at {int(array.argmin())}")
+            raise wrong_entry(f"{name} is negative: {int(array.min())}", int(array.argmin()))
         if int(array.max()) > INT64_MAX:
             raise CapacityOverflowError(f"{name} {int(array.max())} does not fit int64")
         return array.astype(np.int64, copy=False)
@@ -636,9 +645,9 @@ def check_capacities(array: AnyArray, name: str, *, signed: bool = False) -> Any
     floats = array.astype(np.float64, copy=False)
     least = float(floats.min())
     if np.isnan(least):
-        raise InvalidInputError(f"{name} is NaN at {int(np.isnan(floats).argmax())}")
+        raise wrong_entry(f"{name} is NaN", int(np.isnan(floats).argmax()))
     if least < 0 and not signed:
-        raise InvalidInputError(f"{name} is negative: {least} at {int(floats.argmin())}")
+        raise wrong_entry(f"{name} is negative: {least}", int(floats.argmin()))
     return floats
 
 
@@ -654,11 +663,11 @@ def _from_objects(array: Array, name: str, signed: bool = False) -> tuple[Array,
     for kind in kinds:
         if not issubclass(kind, Rational | float | np.floating | np.bool_):
             i = next(i for i, value in enumerate(numbers) if type(value) is kind)
-            raise InvalidInputError(f"{name} {numbers[i]!r} at {i} is not a number")
+            raise wrong_entry(f"{name} is not a number: {numbers[i]!r}", i)
     if all(issubclass(kind, int | np.integer | np.bool_) for kind in kinds) or all(map(_is_integer, numbers)):
         integers = [int(value) for value in numbers]
         if min(integers) < 0 and not signed:
-            raise InvalidInputError(f"{name} is negative: {min(integers)} at {integers.index(min(integers))}")
+            raise wrong_entry(f"{name} is negative: {min(integers)}", integers.index(min(integers)))
         if min(integers) < -INT64_MAX:
             raise CapacityOverflowError(f"{name} {min(integers)} does not fit int64")
         if max(integers) <= INT64_MAX:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray, DType, Restorer
+from ..checks import check_finite
 from ..errors import InvalidInputError
 from .cost_base import HostCosts
 from .placement import host_array, restorer_of
@@ -194,10 +195,7 @@ def _as_points(side: str, given: Any) -> NDArray[np.float64]:
                 f"integer coordinates must be at most 2**53 in size, got one of size {largest}"
             )
     found = np.ascontiguousarray(points, dtype=np.float64)
-    if np.isnan(found).any():
-        raise InvalidInputError(f"a coordinate of {side} is NaN")
-    if not np.isfinite(found).all():
-        raise InvalidInputError(f"a coordinate of {side} is infinite")
+    check_finite(f"the array of {side}", found)
     return found
 
 

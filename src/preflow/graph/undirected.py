@@ -23,6 +23,7 @@ from ..arrays import (
     Untyped,
     WeightInput,
 )
+from ..checks import check_finite
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -53,7 +54,7 @@ from .network import check_ends, column_values, frozen, read_signed, vertex_ids
 from .networkx_edges import GraphEdges, is_networkx, read_networkx
 from .placement import HostArrays, restorer_of
 from .sparse_input import read_sparse
-from .vertex_names import VertexNames, numbers_of_labels
+from .vertex_names import VertexNames, naming_entries, numbers_of_labels
 
 if TYPE_CHECKING:
     import networkx
@@ -111,7 +112,8 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         num_vertices = check_ends(tail, head, self.num_vertices)
         if num_vertices > MOST_VERTICES:
             raise InvalidInputError(f"{num_vertices:,} vertices are too many: at most 2**30")
-        weight = None if self.weight is None else read_weights(self.weight, len(tail))
+        with naming_entries(self.labels, tail, head):
+            weight = None if self.weight is None else read_weights(self.weight, len(tail))
         for name, value in {
             "num_vertices": num_vertices,
             "tail": frozen(tail, np.uint32),
@@ -213,7 +215,8 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         numbered = number_together(edges)
         labels, tail, head = numbered
         given = edges.values.get("weight")
-        weight = None if given is None else _weights(given, "weight")
+        with naming_entries(*numbered):
+            weight = None if given is None else _weights(given, "weight")
         if merge:
             kept = listed_once(numbered, edges.values)
             tail, head, weight = tail[kept], head[kept], None if weight is None else weight[kept]
@@ -275,7 +278,8 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
             numbers = edges.values(weight, default)
             if default is None:
                 check_everywhere(numbers, weight, edges.ends)
-            values = _weights(numbers, weight)
+            with naming_entries(edges.labels, edges.tail, edges.head):
+                values = _weights(numbers, weight)
         return cls(len(edges.labels), edges.tail, edges.head, values, labels=edges.labels)
 
     @classmethod
@@ -358,9 +362,7 @@ def _edges_of_matrix(tail: Array, head: Array, data: Array, weights: bool) -> ND
 def read_weights(values: Any, count: int) -> Array:
     """Return weights as int64 or float64; check them."""
     weight = read_signed(values, count, "weight")
-    if weight.dtype.kind == "f" and not np.isfinite(weight).all():
-        edge = int((~np.isfinite(weight)).argmax())
-        raise InvalidInputError(f"weight is {weight[edge]} at {edge}: it must be finite; leave the edge out")
+    check_finite("weight", weight)
     return weight
 
 

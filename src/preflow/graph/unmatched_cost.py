@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import AnyArray, Array
+from ..checks import check_finite
 from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError
@@ -34,8 +35,7 @@ def read_unmatched_cost(
             raise InvalidInputError(f"unmatched_cost of {side} must be numbers, got {values!r}")
         if numbers.dtype.kind == "f":
             numbers = numbers.astype(np.float64)
-        if not np.isfinite(numbers).all():
-            raise InvalidInputError(f"unmatched_cost of {side} must be finite")
+        check_finite(f"unmatched_cost of {side}", numbers)
         if numbers.dtype.kind != "f":
             if numbers.size and max(int(numbers.max()), -int(numbers.min())) > LARGEST_INTEGER:
                 raise InvalidInputError(f"unmatched_cost of {side} is past 2**59")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,22 @@ def _hashable(value: object) -> bool:
     except TypeError:
         return False
     return True
+
+
+@contextmanager
+def naming_entries(labels: Sequence[Hashable] | None, *ends: Array) -> Iterator[None]:
+    """Let errors about entries of arrays name the vertices of an entry, if these have labels.
+
+    `ends` are the tails and heads of arcs, or the vertices alone.
+    """
+    try:
+        yield
+    except InvalidInputError as error:
+        if labels is not None and isinstance(error.entry, int):
+            names = [repr(labels[int(vertex[error.entry])]) for vertex in ends]
+            of = "from" if len(names) == 2 else "of"
+            error.args = (f"{error.args[0]}, {of} {' to '.join(names)}",)
+        raise
 
 
 def numbers_of_labels(

@@ -79,6 +79,7 @@ from ..certify.exact import LARGEST_POWER, as_floats, as_integers, float_near, q
 from ..certify.fields import check_array, checked_number
 from ..certify.flow import check_terminals
 from ..certify.parametric import LinearNetwork, PieceFlows, check_piece_fields, check_piece_flows
+from ..checks import check_finite
 from ..drawing.axes import draw_pieces
 from ..errors import CapacityOverflowError, InvalidInputError, SolverError, VerificationError
 from ..graph.convert import as_flow_problem
@@ -682,8 +683,7 @@ def _fault_of_slopes(
     network: FlowNetwork, slope: Array, sources: NDArray[np.int64], sinks: NDArray[np.int64]
 ) -> str | None:
     """Return what is wrong with the slopes; None if nothing is."""
-    if slope.dtype.kind == "f" and not np.isfinite(slope).all():
-        return "slope has a value that is not finite"
+    check_finite("slope", slope)
     out, into = vertex_mask(network, sources)[network.tail], vertex_mask(network, sinks)[network.head]
     for wrong, rule in (
         (~out & (slope > 0), "only an arc out of a source may have a positive slope"),

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..certify.exact import as_floats
-from ..certify.min_cost_flow import cut_bound
+from ..certify.min_cost_flow import brought_back, cut_bound
 from ..errors import InfeasibleFlowError, SolverError
 from ..graph.cost_network import CostNetwork, amounts_are_whole
 from ..graph.edge_tables import labels_of
@@ -59,4 +59,4 @@ def infeasible_error(
         else:
             amount = as_floats(np.array([excess], dtype=object), exponent).item()
     vertices = labels_of(network.labels, np.flatnonzero(reached)).tolist()
-    return InfeasibleFlowError(tuple(vertices), amount)
+    return InfeasibleFlowError(tuple(vertices), amount, brought=brought_back(network, ~reached))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 import numpy as np
 
 from ..arrays import Array, NetworkInput, SupplyInput
-from ..certify.min_cost_flow import check_flow_of_network, sends_all
+from ..certify.min_cost_flow import brought_back, check_flow_of_network, sends_all
 from ..drawing.networks import Arcs, draw_flow, flow_texts, supply_colours
 from ..errors import InfeasibleFlowError, InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network, supplies_or_own
@@ -193,8 +193,9 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
         missing = self.needed - result.value
         exact = isinstance(result.value, int) and isinstance(self.needed, int)
         if missing > (0 if exact else result.gap + ROUNDING * abs(self.needed)):
-            inside = np.flatnonzero(~result.sink_side[: given.num_vertices])
-            raise InfeasibleFlowError(tuple(labels_of(given.labels, inside).tolist()), missing)
+            sink_side = result.sink_side[: given.num_vertices]
+            vertices = labels_of(given.labels, np.flatnonzero(~sink_side)).tolist()
+            raise InfeasibleFlowError(tuple(vertices), missing, brought=brought_back(given, sink_side))
         flow = result.flow[: given.num_arcs].copy()
         return FeasibleFlow(flow if given.lower is None else flow + given.lower, given, self.supply)
 

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, Untyped
 from ..certify.exact import exact_total, most_bits, near_and_gap, power_above, whole_and_rest
 from ..certify.fields import check_array, check_kind, checked_number
+from ..checks import check_finite
 from ..cuts import min_cut
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
@@ -221,8 +222,7 @@ class ProjectsAsMinCut(FlowReduction[ProjectSelection]):
             requires = _numbered(requires, labels)
         count = np.size(np.asarray(amounts))
         profits = read_signed(amounts, count, "profit")
-        if not np.isfinite(profits).all():
-            raise InvalidInputError("a profit must be finite")
+        check_finite("profit", profits)
         pairs = requires if isinstance(requires, tuple) else _columns(cast("ArrayLike", requires))
         project, required = (vertex_ids(part, "requires") for part in pairs)
         check_ends(project, required, count)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..certify.fields import check_array
+from ..checks import check_finite
 from ..drawing.pairs import check_cells, draw_rounding
 from ..errors import InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork
@@ -110,8 +111,9 @@ class RoundingAsCirculation(FlowReduction[RoundedMatrix]):
             raise InvalidInputError(
                 f"a matrix of numbers is needed, got shape {given.shape} of {given.dtype}"
             )
-        if given.size and not (np.isfinite(given).all() and np.abs(given.astype(np.float64)).max() < 2.0**53):
-            raise InvalidInputError("entries must be finite and below 2**53 in size")
+        check_finite("matrix", given)
+        if given.size and not np.abs(given.astype(np.float64)).max() < 2.0**53:
+            raise InvalidInputError("entries must be below 2**53 in size")
         n, m = given.shape
         _, fraction = _parts(given)
         row, column = np.nonzero(fraction)

@@ -20,6 +20,7 @@ from ..arrays import AnyArray, Array
 from ..certify.fields import checked_array, checked_number
 from ..certify.singles import Singles, check_singles, proved_gap
 from ..certify.transport import least_less_price, prices_of_rows, prove_plan
+from ..checks import check_finite, first_of, wrong_entry
 from ..drawing.pairs import check_cells, draw_costs
 from ..errors import (
     CapacityOverflowError,
@@ -263,8 +264,9 @@ class TransportAsMinCostFlow(CostReduction[TransportResult]):
         for name, part, size in (("a", masses[0], n), ("b", masses[1], m)):
             if part.shape != (size,) or part.dtype.kind not in "biuf":
                 raise InvalidInputError(f"{name} must be {size} numbers, got shape {part.shape}")
-            if part.size and not (part >= 0).all():
-                raise InvalidInputError(f"{name} has a mass that is negative or NaN")
+            check_finite(name, part)
+            if (part < 0).any():
+                raise wrong_entry(f"{name} has a negative mass", first_of(part < 0))
         whole = all(part.dtype.kind != "f" for part in masses)
         if whole and any(exact_sum(part) >= MOST for part in masses):
             raise CapacityOverflowError("the masses sum to 2**62 or more")

@@ -13,6 +13,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal
 
+from ..checks import did_you_mean
 from ..errors import InvalidInputError
 from .options import check_budget
 from .plan import Attempt
@@ -182,8 +183,9 @@ class Method:
                     f"method {self.name!r} has no option {name!r} any more: {self.gone[name]}"
                 )
             if name not in known:
+                hint = did_you_mean(name, known, "it has")
                 raise InvalidInputError(
-                    f"method {self.name!r} has no option {name!r}; it has: {', '.join(known) or 'none'}"
+                    f"method {self.name!r} has no option {name!r}{hint}: {', '.join(known) or 'none'}"
                 )
         values = {**self.preset, **given}
         if self.then:

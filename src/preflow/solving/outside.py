@@ -58,13 +58,16 @@ def outside_methods(methods: Sequence[Method]) -> tuple[OutsideMethod, ...]:
     return tuple(REGISTERED.get(next(folders, ""), ()))
 
 
-def register(problem: Problem, method: OutsideMethod) -> None:
-    """Add a method to those of a problem; replace one from outside of its name.
+def register(problem: Problem, method: OutsideMethod, *, replace: bool) -> None:
+    """Add a method to those of a problem, or `replace` one from outside of its name.
 
     InvalidInputError: another method has one of its names.
     """
     kept = REGISTERED.setdefault(problem.folder, [])
     others = [other for other in kept if other.name != method.name]
+    if len(others) < len(kept) and not replace and method not in kept:
+        error = InvalidInputError(f"{method.name!r} is registered already")
+        raise error.advising("replace", True, "takes its place")
     for name in (method.name, *method.other_names):
         if name == "auto":
             raise InvalidInputError("'auto' lets preflow choose, so no method can have this name")

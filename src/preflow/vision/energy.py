@@ -30,9 +30,9 @@ from ..arrays import Array, DType
 from ..certify.cut import crossing_arcs
 from ..certify.exact import accurate_sum, accurate_sums, exact_total, rounded_up, two_sum
 from ..certify.fields import check_array, check_bounds, checked_number
+from ..checks import check_finite
 from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
-from ..graph.contrast import check_finite
 from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem, exact_sum
 from ..graph.placement import host_array
 from ..graph.scaling import is_close

@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, DType
 from ..certify.exact import accurate_sum
-from ..checks import check_integer
+from ..checks import check_finite, check_integer
 from ..errors import CapacityOverflowError, InvalidInputError
-from ..graph.contrast import check_finite
 from ..graph.grid_input import stacked_by_axis, warn_of_order
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 from ..graph.placement import host_array

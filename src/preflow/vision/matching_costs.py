@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..checks import check_finite
 from ..errors import CapacityOverflowError, InvalidInputError
-from ..graph.contrast import check_finite
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 from ..graph.placement import host_array
 

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..certify.fields import check_kind, checked_host_array
+from ..checks import check_finite
 from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError, VerificationError
-from ..graph.contrast import check_finite
 from ..graph.cost_network import CostNetwork
 from ..graph.placement import host_array
 from ..method_names import DeviceName, FlowMethodName
