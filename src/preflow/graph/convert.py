@@ -107,7 +107,7 @@ def as_flow_network(network: NetworkInput, names: ColumnNames | None = None) -> 
             raise InvalidInputError(f"a capacity matrix is square; this one has shape {matrix.shape}")
         tail, head = np.nonzero(matrix)
         labels = matrix_labels(network)[1] if is_frame(network) else None
-        read = FlowNetwork.of_matrix(tail, head, matrix[tail, head], labels or range(len(matrix)))
+        read = FlowNetwork._of_matrix(tail, head, matrix[tail, head], labels or range(len(matrix)))
         return replace(read, labels=labels, restore=restorer_of(network))
     raise InvalidInputError(
         "a network is a FlowNetwork, what read_dimacs returns for a .max file, a tuple (tail, head, "

@@ -225,10 +225,10 @@ class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         if entries.form == "csc":
             order = np.argsort(tail, kind="stable")
             tail, head, capacity = tail[order], head[order], capacity[order]
-        return cls.of_matrix(tail, head, capacity, range(entries.shape[0]))
+        return cls._of_matrix(tail, head, capacity, range(entries.shape[0]))
 
     @classmethod
-    def of_matrix(cls, tail: Array, head: Array, capacity: Array, names: Sequence[Hashable]) -> FlowNetwork:
+    def _of_matrix(cls, tail: Array, head: Array, capacity: Array, names: Sequence[Hashable]) -> FlowNetwork:
         """Build a network from entries of a matrix; errors call its rows and columns by these names."""
         with naming_entries(names, tail, head):
             return cls.from_arrays(tail, head, capacity, num_vertices=len(names))
