@@ -45,20 +45,27 @@ Reporter = Callable[[ProgressReport], None]
 class Steps:
     """Reports of a solve in steps.
 
-    `part` is written before each step, as in "left view: ".
+    `part` is written before each step, as in "left view: ", and `span` is the part of the bar that it fills.
     """
 
     def __init__(self, report: Reporter | None) -> None:
         self.report = report
         self.part = ""
+        self.span = (0.0, 1.0)
         self._start = time.perf_counter()
 
-    def done(self, name: str, done: int, total: int, during: str = "") -> None:
-        """Report that `done` of `total` steps are done."""
+    def done(self, name: str, done: int, total: int, *, sweep: int = 0, sweeps: int = 1) -> None:
+        """Report that `done` of `total` steps are done, in a sweep of at most `sweeps`, if there are sweeps.
+
+        How many sweeps there will be is not known. So each fills half of what is left, and the bar never goes
+        back.
+        """
         if self.report is None:
             return
-        share = done / total if total else 1.0
-        text = f"{self.part}{name} {done:,} of {total:,}{during and ', '}{during}"
+        left = 0.5 ** max(sweep - 1, 0)
+        share = 1 - left + left * (done / total if total else 1.0) * (1.0 if sweep in (0, sweeps) else 0.5)
+        share = self.span[0] + (self.span[1] - self.span[0]) * share
+        text = f"{self.part}{name} {done:,} of {total:,}{f', sweep {sweep}' if sweep else ''}"
         self.report(ProgressReport(time.perf_counter() - self._start, share, 0, 0, step=text))
 
 

@@ -61,7 +61,10 @@ def test_font_has_what_numbers_need() -> None:
 def reports_of(solve: object, *arguments: object, **options: object) -> list[ProgressReport]:
     reports: list[ProgressReport] = []
     solve(*arguments, progress=reports.append, **options)  # type: ignore[operator]
-    assert all(0 <= report.settled <= 1 for report in reports)
+    shares = [report.settled for report in reports]
+    assert shares == sorted(shares), "the bar goes back"
+    assert shares[0] >= 0
+    assert shares[-1] <= 1
     return reports
 
 
@@ -71,6 +74,8 @@ def test_progress_of_labellings() -> None:
     reports = reports_of(alpha_expansion, data, distance, 2, max_sweeps=1)
     assert [report.step for report in reports] == [f"label {k} of 4, sweep 1" for k in range(1, 5)]
     assert [report.settled for report in reports] == [0.25, 0.5, 0.75, 1.0]
+    reports = reports_of(alpha_expansion, data, distance, 2)
+    assert [report.settled for report in reports][:5] == [0.125, 0.25, 0.375, 0.5, 0.5625]
     reports = reports_of(alpha_beta_swap, data, distance, 2, max_sweeps=1)
     assert reports[-1].step == "pair 6 of 6, sweep 1"
     image = np.array([[1, 1, 5, 5, 9, 9]] * 3)
@@ -83,6 +88,7 @@ def test_progress_of_stereo_and_flow() -> None:
     steps = [r.step for r in reports_of(match_stereo, TEXTURE[:, :30], TEXTURE[:, 2:32], 3, max_sweeps=1)]
     assert steps[0] == "left view: label 1 of 4, sweep 1"
     assert steps[-1] == "right view: label 4 of 4, sweep 1"
+    reports_of(match_stereo, TEXTURE[:, :30], TEXTURE[:, 2:32], 3)
     frames = TEXTURE[:, :30], TEXTURE[:, 1:31]
     assert reports_of(find_optical_flow, *frames, max_displacement=2, max_sweeps=1)[0].step.startswith(
         "label 1"

@@ -689,7 +689,8 @@ def search_moves(
     def attempt(move: tuple[int, ...], sweep: int, number: int) -> bool:
         cuts.recycle = recycle and sweep > 1
         search.lowers_energy(move)
-        steps.done("label" if kind == "expansion" else "pair", number, len(moves), f"sweep {sweep}")
+        name = "label" if kind == "expansion" else "pair"
+        steps.done(name, number, len(moves), sweep=sweep, sweeps=max_sweeps)
         return cuts.proved
 
     with timed(seconds, "arrays"):

@@ -455,7 +455,10 @@ class PatchMatcher:
         height, width = reference.shape
         grid = -(-height // self.patch), -(-width // self.patch)
         base = np.zeros((2, *grid), np.int64)
+        low, high = self.steps.span
         if levels > 1:
+            self.steps.span = low, low + (high - low) / 4  # of a quarter of the pixels
+            low = self.steps.span[1]
             coarse = self.displacements(reference.half(), moving.half(), levels - 1, -(-largest // 2))
             finer = 2 * coarse.repeat(2, axis=1).repeat(2, axis=2)[:, :height, :width]
             finer = finer.clip(-largest, largest)
@@ -466,6 +469,8 @@ class PatchMatcher:
         with timed(self.seconds, "assignments"):
             for turn in range(ROUNDS):
                 self.steps.part = f"{width} x {height} pixels, round {turn + 1} of {ROUNDS}: "
+                each = (high - low) / ROUNDS
+                self.steps.span = low + turn * each, low + (turn + 1) * each
                 penalty = PENALTY if turn or levels > 1 else LEAST_PENALTY
                 motion = self._matched(costs, base, prior, penalty, largest)
                 prior = _median_around(self._medians(motion))

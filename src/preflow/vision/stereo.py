@@ -219,6 +219,8 @@ def match_stereo(
             cuts = Cuts(method, device, threads)
             steps = Steps(report)
             steps.part = f"{name} view: "
+            if occlusions:
+                steps.span = (0.0, 0.5) if name == "left" else (0.5, 1.0)
             return search_moves(energy, "expansion", None, max_sweeps, cuts, deadline.left(), steps)
 
     with reporting(progress) as report:
