@@ -75,6 +75,14 @@ SOUGHT = {
     "max-flow min-cut": "max_flow",
     "Gomory-Hu": "connectivity",
     "NIfTI": "vision",
+    "aexpansion_grid": "coming_from",
+    "cut_grid_graph": "coming_from",
+    "SimpleMinCostFlow": "coming_from",
+    "lapjv": "coming_from",
+    "ot.emd2": "coming_from",
+    "stoer_wagner": "coming_from",
+    "linear_sum_assignment": "coming_from",
+    "igraph": "coming_from",
 }
 
 

@@ -54,13 +54,22 @@ def test_the_docstrings_have_the_order() -> None:
             assert offsets in text
 
 
-@pytest.mark.parametrize("weights", [PADDED, [RIGHT, BELOW], (BELOW, RIGHT)])
+@pytest.mark.parametrize(
+    "weights", [PADDED, [RIGHT, BELOW], (BELOW, RIGHT), [BELOW.tolist(), RIGHT.tolist()]]
+)
 def test_arrays_of_each_axis(weights: Any) -> None:
     assert energy_of(weights) == ENERGY
     assert alpha_expansion(DATA, potts(2), weights).energy == ENERGY
     cut = preflow.grid_cut(DATA[1], DATA[0], weights)
     assert cut.value == ENERGY
     assert (cut.network.neighbor_capacity == PADDED).all()
+
+
+@pytest.mark.parametrize("weights", [[[1, 2], [3]], [[[1, 2], [3]], RIGHT], [BELOW, [RIGHT[0], [1]]]])
+def test_lists_of_unequal_lengths_are_refused(weights: Any) -> None:
+    for call in (lambda: preflow.grid_cut(*DATA, weights), lambda: energy_of(weights)):
+        with pytest.raises(InvalidInputError, match="not an array: parts of it have different lengths"):
+            call()
 
 
 def test_arrays_of_each_axis_of_a_volume_with_equal_sides() -> None:

@@ -86,8 +86,11 @@ def stacked_by_axis(values: AnyArray, shape: tuple[int, ...], name: str) -> AnyA
     """
     if not isinstance(values, list | tuple):
         return values
-    shapes = [each.shape for each in values if isinstance(each, np.ndarray)]
-    if len(shapes) < len(values) or len(set(shapes)) < 2:
+    try:
+        shapes = [np.shape(each) for each in values]
+    except ValueError:  # one of them is no array
+        return values
+    if len(set(shapes)) < 2 or {len(each) for each in shapes} != {len(shape)}:
         return values
     half = named_neighbourhoods(len(shape))[2 * len(shape)]
     short = [tuple(side - step for side, step in zip(shape, offset, strict=True)) for offset in half]

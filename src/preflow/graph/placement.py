@@ -190,7 +190,9 @@ def host_array(values: AnyArray, name: str) -> Array:
     except InvalidInputError:
         raise
     except (BufferError, OverflowError, TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
+        uneven = "inhomogeneous" in str(error)  # NumPy's word
+        words = "parts of it have different lengths" if uneven else error
+        raise InvalidInputError(f"{name} is not an array: {words}") from None
 
 
 def _of_tensor(values: AnyArray, name: str) -> Array:
