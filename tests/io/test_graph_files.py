@@ -157,6 +157,18 @@ class TestLists:
         assert "value     2 " in succeed("solve", path, "--source", "1", "--sink", "4")
         assert "value     2 " in succeed("solve", path, "--source", "4", "--sink", "1", "--undirected")
 
+    def test_other_names_lead_to_lists_and_tables(self, tmp_path: Path) -> None:
+        numbers = "1,2,5\n2,3,6\n"
+        error = run("solve", str(written(tmp_path, "a.csv", numbers)), "--source", "1", "--sink", "3").stderr
+        assert "it has the number 1; a list without names of columns is read if the name" in error
+        assert "value     5 " in succeed(
+            "solve", str(written(tmp_path, "a.txt", numbers)), "--source", "1", "--sink", "3"
+        )
+        error = run("solve", str(written(tmp_path, "a.graph", METIS))).stderr
+        assert "unknown line type '%': expected 'c', 'p', 'n' or 'a'; lists of arcs are .txt" in error
+        error = run("match", str(written(tmp_path, "a.txt", "ada sew\nbob cook\n"))).stderr
+        assert "'ada' in field 1 is not an integer; vertices with names are read from a table" in error
+
     def test_dimacs_under_the_name_of_a_list(self, tmp_path: Path) -> None:
         path = str(written(tmp_path, "a.txt", "c x\np max 2 1\nn 1 s\nn 2 t\na 1 2 5\n"))
         assert "value     5 " in succeed("solve", path)
@@ -237,14 +249,18 @@ class TestByNetworkX:
         assert "value     2 " in succeed("solve", path, "--source", "10", "--sink", "30")
         assert "vertex '1' is not in the file" in run("solve", path, "--source", "1", "--sink", "30").stderr
         assert "matched   1 (structural rank)" in succeed("match", path)
+        assert "is XML; that of GraphML is read by" in run("assign", path).stderr
         assert "matched   1 pair" in succeed("match", path, "--general", "--unweighted")
+        graph.add_edge(10, 30, capacity=1)
+        networkx.write_graphml(graph, path)
+        assert "`preflow match --general` takes such graphs" in run("match", path).stderr
 
     def test_pajek_and_igraph(self, tmp_path: Path) -> None:
         text = '*Vertices 3\n1 "a"\n2 "b"\n3 "c"\n*Arcs\n1 2 5\n2 3 4\n'
         path = str(written(tmp_path, "a.net", text))
         arguments = "--source", "a", "--sink", "c"
         assert re.search(r"value +4(\.0)? ", succeed("solve", path, *arguments, "--capacity", "weight"))
-        assert "'capacity'" in run("solve", path, *arguments).stderr
+        assert "--capacity weight" in run("solve", path, *arguments).stderr
         assert re.search(r"weight +5(\.0)?", succeed("match", path, "--general", "--weight", "weight"))
         nodes = "".join(f"  node\n  [\n    id {number}\n  ]\n" for number in range(2))
         edge = "  edge\n  [\n    source 0\n    target 1\n    capacity 7\n  ]\n"

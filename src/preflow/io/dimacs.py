@@ -209,7 +209,8 @@ def parse_problem(path: str | Path, data: bytes, kinds: Sequence[str]) -> Proble
         else:
             letter = shown(line.fields[0])
             is_matrix = line.fields[0].lower().startswith(b"%%matrixmarket")
-            hint = "; this is a Matrix Market file, which `preflow match` reads" if is_matrix else ""
+            hint = "" if len(line.fields[0]) == 1 and line.fields[0].isalpha() else "; lists of arcs are .txt"
+            hint = "; this is a Matrix Market file, which `preflow match` reads" if is_matrix else hint
             reader.fail(line.position, f"unknown line type {letter}: expected 'c', 'p', 'n' or 'a'{hint}")
     if problem is None:
         wanted = " or ".join(f"'p {kind} VERTICES ARCS'" for kind in kinds)

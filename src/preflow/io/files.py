@@ -50,6 +50,7 @@ SIGNATURES = {
     b"\x93NUMPY": "a NumPy array, from which `preflow assign` and `preflow transport` read costs",
     b"PK\3\4": "an archive; those of NumPy have names that end in .npz",
     b"(\xb5/\xfd": "compressed by zstd, where gzip, bzip2 and xz can be read",
+    b"<?xml": "XML; that of GraphML is read by `preflow solve` and `match` if its name ends in .graphml",
     b"PAR1": "a Parquet table, whose name ends in .parquet",
 }
 #: The first bytes of a file, with the position of what tells a NIfTI volume.

@@ -158,4 +158,5 @@ def _check_fields(
             if not (is_integer if integers else is_number(field)):
                 what = "an integer" if integers else "a number"
                 point = "; a number has a point and no comma" * is_number(field.replace(b",", b"."))
+                point = "; vertices with names are read from a table (.csv)" if integers else point
                 raise ParseError(path, row.line, f"{where} is not {what}{point}")

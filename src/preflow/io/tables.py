@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -57,6 +58,8 @@ PARQUET, EXCEL = ".parquet", ".xlsx"
 TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", PARQUET, EXCEL)
 #: Characters that may separate columns.
 SEPARATORS = ",;\t"
+#: What to do with arcs or edges in a table whose first line has none of the names.
+NO_NAMES = "; a list without names of columns is read if the name of the file ends in .txt"
 UTF_16 = b"\xff\xfe", b"\xfe\xff"
 
 
@@ -311,7 +314,7 @@ def read_network_table(
     if is_graph(path):
         return _read_network_graph(path, undirected, names, costs)
     table = read_columns(path, text)
-    _check_header(table, 3)
+    _check_header(table, 3, NO_NAMES)
     has_costs = names.cost is not None or table.find(COST) is not None
     if has_costs and (costs or (names.capacity is None and table.find(CAPACITY) is None)):
         if undirected:
@@ -343,11 +346,15 @@ def _read_network_graph(path: str | Path, undirected: bool, names: ColumnNames, 
 
 @contextmanager
 def _errors_in(path: str | Path) -> Iterator[None]:
-    """Let errors about a graph name its file."""
+    """Let errors about a graph name its file, and options of commands in place of arguments."""
     try:
         yield
     except InvalidInputError as error:
-        raise ParseError(path, None, str(error)) from error
+        problem = re.sub(r"name one as (\w+)=", r"name one, --\1 NAME", error.problem)
+        problem = re.sub(r"(\w+)='([^']*)'\?", r"--\1 \2?", problem)
+        found = ParseError(path, None, problem.replace("preflow.matching", "`preflow match --general`"))
+        found.advice = error.advice
+        raise found from error
 
 
 def read_amounts(
@@ -373,7 +380,7 @@ def read_bipartite_table(
         with _errors_in(path):
             return TableContent(BipartiteGraph.from_networkx(read_graph(path)), {})
     table = read_columns(path, text)
-    _check_header(table, 3)
+    _check_header(table, 3, NO_NAMES)
     found = find_columns(table, {}, names, ends=("row", "column"))
     return TableContent(BipartiteGraph.from_pandas(table, **found), _said(found))
 
@@ -392,7 +399,7 @@ def read_undirected_table(
             graph = as_undirected_graph(without_directions(read_graph(path)), weight, WEIGHT, called="match")
         return TableContent(graph, {})
     table = read_columns(path, text)
-    _check_header(table, 3)
+    _check_header(table, 3, NO_NAMES)
     usual = WEIGHT if weights and names.weight is None else ()
     try:
         found = undirected_columns(table, names.weight if weights else None, usual, names)
@@ -429,7 +436,7 @@ def read_cost_table(
     """
     table = read_columns(path, text)
     if names.cost is not None or table.find(COST) is not None or says_ends(table, names):
-        _check_header(table, 3)
+        _check_header(table, 3, NO_NAMES)
         found = find_columns(table, {"cost": COST}, names, needed=["cost"], ends=("row", "column"))
         read = read_table(
             table, (found["row"], found["column"]), {"cost": found["cost"]}, NOT_ALLOWED, apart=True
