@@ -312,7 +312,6 @@ def pairs_together(thread: Any, b: Build) -> None:
     """The steps that :func:`preflow.parallel.csr_build.build_pairs` runs, a barrier after each."""
     merging, pairs = b.merging, b.pairs
     sorted_pairs = csr_build.SortedPairs(b.gathered, merging.pair_first, b.position, b.back_first)
-    none = np.zeros(0, dtype=np.uint32)
     sort_pairs = sort.sort_by_key_together
     for step, shared, arguments in (
         (csr_build.sort_arcs_together, b.builders, (b.sorting, b.arcs, b.keys, b.first, b.order)),
@@ -321,7 +320,7 @@ def pairs_together(thread: Any, b: Build) -> None:
         (
             sort_pairs,
             b.builders.barrier,
-            (b.pair_sorting, b.gathered, none, b.back_first, b.position, True),
+            (b.pair_sorting, b.gathered, b.gathered[:0], b.back_first, b.position, True),
         ),
         (csr_build.place_pairs, b.builders, (sorted_pairs, pairs.first_out, pairs.head, pairs.reverse)),
     ):
@@ -441,7 +440,7 @@ MUTANTS: Mutants = {
     "no barrier before the sum": (
         "pairs",
         mutate(csr_build.merge_groups_together, "no-barrier-before-the-sum", ""),
-        "data race on builders.pairs",
+        "built first_out",
     ),
     "two threads merge the last group": (
         "pairs",
@@ -450,7 +449,7 @@ MUTANTS: Mutants = {
             "two-threads-merge-the-last-group",
             "end = first_from(first, end_item) if False else num_groups",
         ),
-        "data race on",
+        "IndexError",  # the groups of a thread end before its range does
     ),
     "capacities added in two steps": (
         "capacities",
