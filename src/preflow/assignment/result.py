@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ..certify.assignment_batch import unproved_items
 from ..certify.exact import ExactPrices, check_integers
 from ..certify.fields import check_bounds, check_bounds_of_items, check_kind, checked_array, checked_numbers
 from ..drawing.pairs import check_cells, draw_costs
-from ..errors import InvalidInputError, VerificationError
+from ..errors import InvalidInputError, InvalidTypeError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts, shown_matrix
 from ..graph.device.costs import DeviceCosts
 from ..graph.edge_tables import Tabular, labels_of
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class AssignmentResult(Tabular, BoundedResult):
     """An assignment of the least cost, or the bounds that were proved within the time limit.
 
-    For a batch of matrices, all arrays and the bounds have the batch's leading dimensions. Arrays are NumPy
-    arrays, or arrays of the library that the costs came from.
+    For a batch of matrices, all arrays and the bounds have the batch's leading dimensions, and ``result[i]``
+    is the result of matrix ``i``. Arrays are NumPy arrays, or arrays of the library that the costs came from.
 
     Attributes
     ----------
@@ -80,20 +80,92 @@ class AssignmentResult(Tabular, BoundedResult):
         """
         return self.value
 
-    def pairs(self) -> list[tuple[Hashable, Hashable]]:
-        """Return the pairs (row, column) of a single matrix, named by the caller's labels if it has some.
+    def pairs(self) -> list[Any]:
+        """Return the pairs (row, column), named by the caller's labels if there are some.
+
+        Of a batch it is a list with the pairs of each matrix.
+        """
+        sides = (self._by_item(side).tolist() for side in (self.row, self.column))
+        found: list[Any] = [
+            [(i, j) for i, j in zip(*pair, strict=True) if i >= 0] for pair in zip(*sides, strict=True)
+        ]
+        for length in self.costs.leading[:0:-1]:
+            found = [found[begin : begin + length] for begin in range(0, len(found), max(length, 1))]
+        labels = self.costs.labels
+        if self.costs.leading:
+            return found
+        return found[0] if labels is None else [(labels[0][i], labels[1][j]) for i, j in found[0]]
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        self._check_batch()
+        return self.costs.leading[0]
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[item] for item in range(len(self)))
+
+    def __getitem__(self, index: int | slice | tuple[int | slice, ...]) -> Self:
+        """Return the result of one matrix of a batch, or of several, which are a batch.
+
+        Its arrays have the rows and columns that the matrix uses, without -1 at their ends.
 
         Raises
         ------
-        InvalidInputError
-            The costs are a batch of matrices.
+        InvalidTypeError
+            The costs are one matrix.
+        IndexError
+            There is no such matrix.
         """
+        self._check_batch()
+        return self._part(np.asarray(np.arange(self.costs.shape[0]).reshape(self.costs.leading)[index]))
+
+    def _check_batch(self) -> None:
+        if not self.costs.leading:
+            raise InvalidTypeError("this is the result of one matrix of costs, not of a batch")
+
+    def _check_single(self, call: str) -> None:
+        """Raise InvalidInputError if the costs are a batch, of which `call` takes one matrix."""
         if self.costs.leading:
-            raise InvalidInputError("pairs() is for one matrix of costs, these are a batch")
-        row, column = (self._by_item(side)[0].tolist() for side in (self.row, self.column))
-        found = [(i, j) for i, j in zip(row, column, strict=True) if i >= 0]
-        labels = self.costs.labels
-        return list(found) if labels is None else [(labels[0][i], labels[1][j]) for i, j in found]
+            raise InvalidInputError(f"{call} is for one matrix of a batch: result[0].{call}")
+
+    def _part(self, items: NDArray[np.int64], **more: Any) -> Self:
+        """Return the result of these items, a batch of their shape; `more` has other fields of it."""
+        assert isinstance(self.costs, DenseCosts | DeviceCosts)
+        costs = self.costs.items(items)
+        lower, upper = self._bounds()
+        is_optimal = bool(np.all(lower[items] == upper[items]))
+        bounds = (
+            (self._cut(part, items) for part in (self.lower_bound, self.upper_bound))
+            if items.ndim
+            else (part.tolist()[items] for part in (lower, upper))
+        )
+        exact = self._exact or {}
+        kept = {k: exact[item] for k, item in enumerate(items.reshape(-1).tolist()) if item in exact}
+        pairs = None if items.ndim else int((self._by_item(self.row)[items] >= 0).sum())
+        n, m = (None, None) if items.ndim else costs.shape[1:]
+        sizes = {"row": pairs, "column": pairs, "u": n, "v": m}
+        fields = {name: self._cut(getattr(self, name), items, size) for name, size in sizes.items()}
+        lower_bound, upper_bound = bounds
+        return replace(
+            self,
+            status="optimal" if is_optimal else self.status,
+            lower_bound=lower_bound,
+            upper_bound=upper_bound,
+            costs=costs,
+            _exact=kept or None,
+            **fields,
+            **more,
+        )
+
+    def _cut(self, values: AnyArray, items: NDArray[np.int64], size: int | None = None) -> AnyArray:
+        """Return the part of some items of an array of all, of one item its first entries."""
+        with self.costs.current():
+            plain = values if isinstance(values, np.ndarray) else self.costs.to_array_module(values)
+            part = plain.reshape(self.costs.shape[0], *plain.shape[len(self.costs.leading) :])
+            part = part[self.costs.xp.asarray(items)] if items.ndim else part[int(items)][:size]
+            return part if plain is values else self.costs.to_caller(part)
 
     def to_columns(self) -> dict[str, AnyArray]:
         """Return the columns of :meth:`to_pandas`, with a row for each pair of a single matrix.
@@ -107,7 +179,7 @@ class AssignmentResult(Tabular, BoundedResult):
         Raises
         ------
         InvalidInputError
-            The costs are a batch of matrices.
+            The costs are a batch of matrices: take one, ``result[i]``.
 
         Examples
         --------
@@ -118,8 +190,7 @@ class AssignmentResult(Tabular, BoundedResult):
         0  ada   cook     1
         1  bob    sew     2
         """
-        if self.costs.leading:
-            raise InvalidInputError("a table is for one matrix of costs, these are a batch")
+        self._check_single("to_columns()")
         row, column = (self._by_item(side)[0] for side in (self.row, self.column))
         row, column = row[row >= 0], column[row >= 0]
         costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
@@ -134,8 +205,7 @@ class AssignmentResult(Tabular, BoundedResult):
 
         InvalidInputError: the costs are a batch of matrices, or have more than four million cells.
         """
-        if self.costs.leading:
-            raise InvalidInputError("plot() is for one matrix of costs, these are a batch")
+        self._check_single("plot()")
         check_cells(self.costs.shape[1:])
         row, column = (self._by_item(side)[0] for side in (self.row, self.column))
         costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs

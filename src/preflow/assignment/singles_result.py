@@ -6,9 +6,10 @@ import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array, Number
 from ..certify.assignment import checked_prices
@@ -22,7 +23,7 @@ from ..certify.singles import (
     proved_gap,
     total_cost,
 )
-from ..errors import InvalidInputError, VerificationError
+from ..errors import VerificationError
 from ..graph.costs import LARGEST_INTEGER
 from ..graph.edge_tables import labels_of
 from .result import AssignmentResult
@@ -66,15 +67,19 @@ class AssignmentWithSinglesResult(AssignmentResult):
         Raises
         ------
         InvalidInputError
-            The costs are a batch of matrices.
+            The costs are a batch of matrices: take one, ``result[i]``.
         """
-        if self.costs.leading:
-            raise InvalidInputError("singles() is for one matrix of costs, these are a batch")
+        self._check_single("singles()")
         rows, columns = self.costs.labels or (None, None)
         single_rows, single_columns = (
             np.flatnonzero(self._by_item(side)[0]) for side in (self.unmatched_rows, self.unmatched_columns)
         )
         return labels_of(rows, single_rows).tolist(), labels_of(columns, single_columns).tolist()
+
+    def _part(self, items: NDArray[np.int64], **more: Any) -> Self:
+        _, n, m = (0, None, None) if items.ndim else self.costs.items(items).shape
+        costs = tuple(self._cut(part, items, k) for part, k in zip(self.unmatched_cost, (n, m), strict=True))
+        return super()._part(items, unmatched_cost=costs, **more)
 
     def _unmatched(self, names: AnyArray, side: int) -> AnyArray:
         paired, costs = self._by_item(names), self.costs

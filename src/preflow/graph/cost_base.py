@@ -68,14 +68,14 @@ def subtract_base(values: Array, inside: NDArray[np.bool_] | None) -> tuple[NDAr
         axis: Any = 2 if n <= m else 1
         least, most = (end(axis=axis, keepdims=True).astype(object) for end in (values.min, values.max))
     else:
-        counted = [part[counts].tolist() for part, counts in zip(values, inside, strict=True)]
+        parts = [part[counts].tolist() for part, counts in zip(values, inside, strict=True)]
         least, most = (
-            np.array([end(part, default=0) for part in counted], dtype=object)[:, None, None]
+            np.array([end(part, default=0) for part in parts], dtype=object)[:, None, None]
             for end in (min, max)
         )
     base = _middle(least, most)
-    reduced = _difference(values, base)
-    return (reduced if inside is None else np.where(inside, reduced, 0)), base
+    counting = values if inside is None else np.where(inside, values, base)
+    return _difference(counting, base), base
 
 
 def centred_by_row(first: Array, values: Array) -> tuple[NDArray[np.int64], Array]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from ..arrays import AnyArray, Array, SideLabels, Untyped
+from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import CostOverflowError, InvalidInputError
 from ..parallel.pieces import run_pieces
@@ -33,7 +35,7 @@ from .costs import (
 from .device.costs import DeviceCosts, costs_on_device
 from .edge_tables import NOT_ALLOWED, is_frame, is_table, matrix_labels, table_columns
 from .network import EXACT_FLOAT
-from .placement import exact_array, restorer_of, without_gradient
+from .placement import as_device_array, exact_array, restorer, restorer_of, without_gradient
 from .point_costs import PointCosts
 from .sparse_input import read_sparse
 
@@ -76,11 +78,15 @@ def _read(
             raise InvalidInputError("a sparse matrix of costs is on a GPU: cost.get() copies it to the host")
         return _from_scipy(cost, maximize)
     labels: SideLabels = None
+    kind = cost
     if is_frame(cost):
         cost, labels = _matrix_of_frame(cost, maximize)
+    elif isinstance(cost, list) and cost and getattr(cost[0], "ndim", _depth(cost)) == 2:
+        kind, cost, sizes = cost[0], *_stacked(cost, sizes)
     cost = without_gradient(cost)
     if is_on_gpu(cost):
-        return costs_on_device(cost, maximize, sizes)
+        found = costs_on_device(cost, maximize, sizes)
+        return found if kind is cost else replace(found, restore=restorer(found.device, kind))
     if np.ma.is_masked(cost):
         raise InvalidInputError("cost is masked: a pair that is not allowed costs inf (-inf with maximize)")
     values = exact_array(cost, "cost")
@@ -90,13 +96,56 @@ def _read(
     leading, items, n, m = batch_shape(values)
     values = _as_numbers(values, threads)
     checked = checked_sizes(sizes, leading, n, m)
-    restore = restorer_of(cost)
+    restore = restorer_of(kind)
     if values.dtype.kind in "uO":
         large = DenseCosts(values.reshape(items, n, m), leading, maximize, checked, restore, labels=labels)
         return large.fitted(threads)
     stack = _for_kernels(values).reshape(items, n, m)
     costs = DenseCosts(stack, leading, maximize, checked, restore, labels=labels)
     return costs.fitted(threads) if check else costs
+
+
+def _depth(matrices: list[Any]) -> int:
+    """Return the dimensions of the first entry of a list of lists, as far as its first entries say."""
+    depth, first = 0, matrices[0]
+    while isinstance(first, list) and depth < 3:
+        depth, first = depth + 1, first[0] if first else None
+    return depth
+
+
+def _stacked(matrices: list[Any], sizes: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Return matrices as one array, on a GPU if the first one is, and their sizes if they differ.
+
+    InvalidInputError: they are not all matrices, or they have sizes of their own and others are given.
+    """
+    device = runtime.find_device() if is_on_gpu(without_gradient(matrices[0])) else None
+    names = [f"cost[{item}]" for item in range(len(matrices))]
+    if device is None:
+        xp, parts = np, [exact_array(each, name) for each, name in zip(matrices, names, strict=True)]
+    else:
+        xp = device.xp
+        parts = [
+            as_device_array(device, each, name, "problem") for each, name in zip(matrices, names, strict=True)
+        ]
+    for part, name in zip(parts, names, strict=True):
+        if part.ndim != 2:
+            raise InvalidInputError(f"cost is a list of matrices, and {name} has shape {tuple(part.shape)}")
+    shapes = np.array([part.shape for part in parts])
+    most = shapes.max(axis=0).tolist()
+    if (shapes != most).any():
+        if sizes is not None:
+            raise InvalidInputError("sizes are those of matrices of one shape, and these have their own")
+        sizes = shapes
+    dtype = np.result_type(*(part.dtype for part in parts))
+    integers = [part for part in parts if part.dtype.kind in "iu"]
+    if dtype.kind == "f" and len(integers) == len(parts):
+        dtype = np.dtype(object)  # int64 and uint64
+    elif dtype.kind == "f" and any((abs(part) > int(EXACT_FLOAT)).any() for part in integers):
+        raise InvalidInputError("cost mixes floats with integers past 2**53, which float64 cannot represent")
+    stack = xp.zeros((len(parts), *most), dtype=dtype)
+    for item, (part, (n, m)) in enumerate(zip(parts, shapes.tolist(), strict=True)):
+        stack[item, :n, :m] = part
+    return stack, sizes
 
 
 def _matrix_of_frame(

@@ -133,6 +133,14 @@ class DenseCosts(HostCosts):
         values = self.values[item : item + 1, :n, :m]
         return DenseCosts(values, (), self.maximize, None, self.restore, base, self.labels, self.huge)
 
+    def items(self, numbers: NDArray[np.int64]) -> DenseCosts:
+        """Return the items with these numbers, as a batch of their shape; one item for a single number."""
+        if not numbers.ndim:
+            return self.one(int(numbers))
+        chosen = numbers.reshape(-1)
+        sizes, base = (None if part is None else part[chosen] for part in (self.sizes, self.base))
+        return replace(self, values=self.values[chosen], leading=numbers.shape, sizes=sizes, base=base)
+
     def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> Array:
         """Return the costs of pairs; infinite where they are not allowed."""
         _, n, m = self.values.shape

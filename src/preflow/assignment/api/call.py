@@ -111,7 +111,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             return choose(costs, device, request.most_threads, gpu)
 
         method, chosen = request.choose(plan)
-        checked = not (method.checks and isinstance(costs, DenseCosts) and sizes is None)
+        checked = not (method.checks and isinstance(costs, DenseCosts) and costs.sizes is None)
         if checked and isinstance(costs, DenseCosts):
             with timed(seconds, "build"):
                 costs = costs.fitted(request.most_threads)

@@ -109,6 +109,17 @@ class DeviceCosts(DeviceArrays):
         size = None if self.sizes is None else self.sizes[item : item + 1]
         return replace(self, values=self.values[item : item + 1], leading=(), sizes=size).on_host().one(0)
 
+    def items(self, numbers: NDArray[np.int64]) -> DeviceCosts:
+        """Return the items with these numbers, as a batch of their shape; one item for a single number."""
+        chosen = numbers.reshape(-1)
+        sizes = None if self.sizes is None else self.sizes[chosen]
+        with self.current():
+            values = self.values[self.xp.asarray(chosen)]
+            if not numbers.ndim and sizes is not None:
+                n, m = sizes[0].tolist()
+                values, sizes = self.xp.ascontiguousarray(values[:, :n, :m]), None
+        return replace(self, values=values, leading=numbers.shape, sizes=sizes)
+
     def to_minimize(self) -> DeviceCosts:
         """Return costs to minimise, with no more rows than columns, that have the same best assignments.
 
