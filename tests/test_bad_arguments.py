@@ -11,7 +11,7 @@ import pytest
 
 import preflow
 from preflow import reductions, vision
-from preflow.errors import PreflowError
+from preflow.errors import InvalidInputError, PreflowError
 from tests.support.problems import small_calls
 
 NETWORK = [0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]
@@ -79,3 +79,24 @@ def test_wrong_arguments(name: str) -> None:
     for argument, values in WRONG.items():
         for value in values:
             assert refused(CALLS[name], argument, value), f"{argument}={value!r}"
+
+
+class TorchDevice:
+    """A device of Torch, as far as its text goes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_devices_of_torch(name: str) -> None:
+    try:
+        CALLS[name](device=TorchDevice("cpu"))
+    except TypeError as error:
+        pytest.skip(str(error))
+    for number in (TorchDevice("cuda:0"), "cuda:1"):
+        with pytest.raises(InvalidInputError, match="'cuda' is the GPU that has the arrays, otherwise the"):
+            CALLS[name](device=number)

@@ -215,3 +215,19 @@ def test_what_a_tracer_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match=r"torch\.vmap"):
         preflow.grid_cut(Traced(), Traced(), 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda: preflow.linear_assignment([[1]], cost_limit=2), r"unmatched_cost=\(cost_limit, 0\)\?"),  # type: ignore[call-arg]
+        (lambda: preflow.linear_assignment([[1]], maximise=True), r"maximize\?"),  # type: ignore[call-arg]
+        (lambda: preflow.max_flow(([0], [1], [2]), 0, 1, n_jobs=2), r"threads\?"),  # type: ignore[call-overload]
+        (lambda: preflow.FlowNetwork.from_arrays([0], [1], capacities=[2]), r"capacity\?"),  # type: ignore[call-arg]
+        (lambda: preflow.PointCosts([[1.0]], [[2.0]], metrics="l1"), r"metric\?"),  # type: ignore[call-arg]
+        (lambda: preflow.max_flow(([0], [1], [2]), 0, 1, xyz=2), "unexpected keyword argument 'xyz'$"),  # type: ignore[call-overload]
+    ],
+)
+def test_unknown_keywords_are_explained(call: Callable[[], Any], meant: str) -> None:
+    with pytest.raises(TypeError, match=meant):
+        call()

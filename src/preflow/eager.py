@@ -1,4 +1,4 @@
-"""Functions and classes that ``torch.compile`` leaves out of its graphs.
+"""Functions and classes that ``torch.compile`` leaves out of its graphs, and that explain unknown keywords.
 
 The compiler of Torch traces what a compiled function calls, and fails inside of a solver. What is eager runs
 as it is, between two graphs, as functions written in C do. Names of public packages and properties of results
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 #: The methods of classes with a name of Python that read arrays.
 SPECIAL = ("__init__", "__getattr__", "__getitem__")
+#: What keywords of other packages are called here.
+ELSEWHERE = {
+    "cost_limit": "unmatched_cost=(cost_limit, 0)",
+    "n_jobs": "threads",
+    "num_threads": "threads",
+    "workers": "threads",
+    "timeout": "time_limit",
+    "verbose": "progress",
+}
 #: The classes whose members are eager.
 _CLASSES: set[type] = set()
 
@@ -59,9 +68,29 @@ def _outside_of_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any, **named: Any) -> Any:
         nonlocal outside
         if "torch._dynamo" not in sys.modules:  # the compiler, which Torch loads when it is first used
-            return function(*arguments, **named)
+            try:
+                return function(*arguments, **named)
+            except TypeError as error:
+                _explain(error, function, named)
+                raise
         if outside is None:
             outside = sys.modules["torch"].compiler.disable(function)
         return outside(*arguments, **named)
 
     return call
+
+
+def _explain(error: TypeError, function: Callable[..., Any], named: dict[str, Any]) -> None:
+    """Say in the error of a call what an unknown keyword may have meant."""
+    from difflib import get_close_matches
+    from inspect import signature
+
+    known = signature(function).parameters
+    unknown = [name for name in named if name not in known]
+    if not unknown or "unexpected keyword" not in str(error):
+        return
+    meant = ELSEWHERE.get(unknown[0], "")
+    if meant.partition("=")[0] not in known:
+        meant = "".join(get_close_matches(unknown[0], known, 1))
+    if meant:
+        error.args = (f"{str(error).partition('. Did')[0]}; did you mean {meant}?",)

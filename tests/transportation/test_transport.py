@@ -290,3 +290,15 @@ def test_a_stuck_row_among_many_columns(method: str) -> None:
     with pytest.raises(InfeasibleError) as caught:
         preflow.transport(cost, a, b, method=method)
     check_stuck(cost, a, b, caught.value.vertices)  # type: ignore[attr-defined]
+
+
+def test_masses_of_all_items_of_a_batch() -> None:
+    costs = np.random.default_rng(0).random((3, 4, 2))
+    a, b = np.full(4, 0.25), np.array([[0.5, 0.5], [0.25, 0.75], [1, 0]])
+    for found, cost, each in zip(preflow.transport(costs, a, b), costs, b, strict=True):
+        found.verify()
+        assert found.cost == pytest.approx(preflow.transport(cost, a, each).cost)
+        assert found.a.tolist() == a.tolist()
+    assert len(preflow.transport(costs, a, b[0])) == 3
+    with pytest.raises(InvalidInputError, match=r"a has shape \(2,\), expected \(3, 4\)"):
+        preflow.transport(costs, b[0], b)

@@ -130,33 +130,29 @@ class AssignmentResult(Tabular, BoundedResult):
         if self.costs.leading:
             raise InvalidInputError(f"{call} is for one matrix of a batch: result[0].{call}")
 
-    def _part(self, items: NDArray[np.int64], **more: Any) -> Self:
-        """Return the result of these items, a batch of their shape; `more` has other fields of it."""
+    def _part(self, items: NDArray[np.int64]) -> Self:
+        """Return the result of these items, a batch of their shape; of one item for a single number."""
         assert isinstance(self.costs, DenseCosts | DeviceCosts)
         costs = self.costs.items(items)
         lower, upper = self._bounds()
         is_optimal = bool(np.all(lower[items] == upper[items]))
-        bounds = (
-            (self._cut(part, items) for part in (self.lower_bound, self.upper_bound))
-            if items.ndim
-            else (part.tolist()[items] for part in (lower, upper))
-        )
+        if items.ndim:
+            bounds = [self._cut(part, items) for part in (self.lower_bound, self.upper_bound)]
+        else:
+            bounds = [part.tolist()[items] for part in (lower, upper)]
         exact = self._exact or {}
         kept = {k: exact[item] for k, item in enumerate(items.reshape(-1).tolist()) if item in exact}
-        pairs = None if items.ndim else int((self._by_item(self.row)[items] >= 0).sum())
-        n, m = (None, None) if items.ndim else costs.shape[1:]
+        pairs, (_, n, m) = int((self._by_item(self.row)[items] >= 0).sum()), costs.shape
         sizes = {"row": pairs, "column": pairs, "u": n, "v": m}
         fields = {name: self._cut(getattr(self, name), items, size) for name, size in sizes.items()}
-        lower_bound, upper_bound = bounds
         return replace(
             self,
             status="optimal" if is_optimal else self.status,
-            lower_bound=lower_bound,
-            upper_bound=upper_bound,
+            lower_bound=bounds[0],
+            upper_bound=bounds[1],
             costs=costs,
             _exact=kept or None,
             **fields,
-            **more,
         )
 
     def _cut(self, values: AnyArray, items: NDArray[np.int64], size: int | None = None) -> AnyArray:

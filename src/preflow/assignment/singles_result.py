@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -76,10 +76,11 @@ class AssignmentWithSinglesResult(AssignmentResult):
         )
         return labels_of(rows, single_rows).tolist(), labels_of(columns, single_columns).tolist()
 
-    def _part(self, items: NDArray[np.int64], **more: Any) -> Self:
-        _, n, m = (0, None, None) if items.ndim else self.costs.items(items).shape
-        costs = tuple(self._cut(part, items, k) for part, k in zip(self.unmatched_cost, (n, m), strict=True))
-        return super()._part(items, unmatched_cost=costs, **more)
+    def _part(self, items: NDArray[np.int64]) -> Self:
+        found = super()._part(items)
+        sides = zip(self.unmatched_cost, found.costs.shape[1:], strict=True)
+        rows, columns = (self._cut(part, items, size) for part, size in sides)
+        return replace(found, unmatched_cost=(rows, columns))
 
     def _unmatched(self, names: AnyArray, side: int) -> AnyArray:
         paired, costs = self._by_item(names), self.costs

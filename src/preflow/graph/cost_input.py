@@ -35,7 +35,7 @@ from .costs import (
 from .device.costs import DeviceCosts, costs_on_device
 from .edge_tables import NOT_ALLOWED, is_frame, is_table, matrix_labels, table_columns
 from .network import EXACT_FLOAT
-from .placement import as_device_array, exact_array, restorer, restorer_of, without_gradient
+from .placement import as_device_array, exact_array, is_tensor, restorer, restorer_of, without_gradient
 from .point_costs import PointCosts
 from .sparse_input import read_sparse
 
@@ -81,7 +81,7 @@ def _read(
     kind = cost
     if is_frame(cost):
         cost, labels = _matrix_of_frame(cost, maximize)
-    elif isinstance(cost, list) and cost and getattr(cost[0], "ndim", _depth(cost)) == 2:
+    elif isinstance(cost, list) and cost and _dimensions(cost[0]) == 2:
         kind, cost, sizes = cost[0], *_stacked(cost, sizes)
     cost = without_gradient(cost)
     if is_on_gpu(cost):
@@ -105,12 +105,12 @@ def _read(
     return costs.fitted(threads) if check else costs
 
 
-def _depth(matrices: list[Any]) -> int:
-    """Return the dimensions of the first entry of a list of lists, as far as its first entries say."""
-    depth, first = 0, matrices[0]
-    while isinstance(first, list) and depth < 3:
-        depth, first = depth + 1, first[0] if first else None
-    return depth
+def _dimensions(values: AnyArray) -> int:
+    """Return the number of dimensions of an array, or of a list as far as its first entries say."""
+    depth = 0
+    while isinstance(values, list) and depth < 3:
+        depth, values = depth + 1, values[0] if values else None
+    return depth + int(getattr(values, "ndim", 2 if is_tensor(values) else 0))
 
 
 def _stacked(matrices: list[Any], sizes: AnyArray) -> tuple[AnyArray, AnyArray]:

@@ -108,7 +108,8 @@ class Request:
         check_name(self.method)
         check_options(self.options)
         object.__setattr__(self, "time_limit", check_time_limit(self.time_limit))
-        check_placement(self.methods, self.device, self.threads)
+        name = check_placement(self.methods, self.device, self.threads)
+        object.__setattr__(self, "device", name)
         if self.threads is not None:  # one kind of number for kernels
             object.__setattr__(self, "threads", int(self.threads))
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..checks import unknown_name, warn_caller
 from ..errors import DeviceUnavailableError, InvalidInputError
+from ..method_names import DeviceName
 from .method import Method, check_options
 from .outside import load_entry_points, outside_methods
 
@@ -74,19 +75,24 @@ def usable_cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def check_placement(methods: Sequence[Method], device: str, threads: int | None) -> None:
-    """Check `device` and `threads` before a method is chosen.
+def check_placement(methods: Sequence[Method], device: object, threads: int | None) -> DeviceName:
+    """Check `device` and `threads` before a method is chosen; return the name of the device.
 
-    InvalidInputError: not a device, not a number of threads. DeviceUnavailableError: a GPU is asked for and
-    no method of this problem runs on one.
+    A device of Torch counts by its text. InvalidInputError: not a device, not a number of threads.
+    DeviceUnavailableError: a GPU is asked for and no method of this problem runs on one.
     """
-    if not isinstance(device, str) or device not in DEVICES:
-        raise InvalidInputError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
+    name: Any = str(device)
+    if name not in DEVICES:
+        which = "; 'cuda' is the GPU that has the arrays, otherwise the current one"
+        hint = which if name.partition(":")[0] in ("cuda", "gpu") else ""
+        raise InvalidInputError(f"device must be one of {', '.join(DEVICES)}, got {device!r}{hint}")
     check_threads(threads)
-    if device == "cuda" and not any(method.device == "cuda" for method in methods):
+    if name == "cuda" and not any(method.device == "cuda" for method in methods):
         raise DeviceUnavailableError(
             "no method of this problem runs on a GPU in this version; use device='cpu'"
         )
+    found: DeviceName = name
+    return found
 
 
 def check_threads(threads: int | None) -> None:

@@ -103,8 +103,9 @@ def transport(
         stored entries. Leading dimensions are those of a batch. Edges, and labels of rows and columns, are as
         in :func:`preflow.linear_assignment`.
     a : array of shape (..., n), or mapping of rows to numbers
-        Mass of each row, not negative; integers or floats. If the costs have labels, a mapping or a Series of
-        pandas has the masses by label, and labels that are left out have none.
+        Mass of each row, not negative; integers or floats. One array of shape (n,) holds for all items of a
+        batch. If the costs have labels, a mapping or a Series of pandas has the masses by label, and labels
+        that are left out have none.
     b : array of shape (..., m), or mapping of columns to numbers
         Mass of each column, with the same sum. Sums of floats may differ by up to 1e-6 of the sum, those of
         float32 by their rounding. The masses of the columns are then scaled to the sum of the rows, and `b`
@@ -215,6 +216,10 @@ class TransportCall(Call[Any]):
             )
         if getattr(costs, "base", None) is not None:
             raise InvalidInputError("integer costs are at most 2**59 in size")
+        if getattr(costs, "sizes", None) is not None:
+            raise InvalidInputError(
+                "the matrices of a batch must have one shape here: solve others one by one"
+            )
         items, n, m = costs.shape
         rows, columns = costs.labels or (None, None)
         first = _masses(in_order_of(rows, a, "a", rest=0), "a", costs.leading, n, rows)
@@ -518,7 +523,7 @@ def _masses(
 ) -> Array:
     """Return masses as int64, float32 or float64, by item."""
     array = host_values(values, name)
-    if array.shape != (*leading, size):
+    if array.shape not in ((size,), (*leading, size)):
         raise InvalidInputError(f"{name} has shape {array.shape}, expected {(*leading, size)}")
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must hold integers or floats, got dtype {array.dtype}")
@@ -533,7 +538,8 @@ def _masses(
     if array.dtype.kind == "u" and array.size and int(array.max()) >= MOST:
         raise CapacityOverflowError(f"{name} has a mass of 2**62 or more: {int(array.max())}")
     kind = np.int64 if array.dtype.kind != "f" else np.float64 if array.itemsize != 4 else np.float32
-    return np.array(array.reshape(math.prod(leading), size), dtype=kind)
+    of_items = np.broadcast_to(array, (*leading, size)).reshape(math.prod(leading), size)
+    return np.array(of_items, dtype=kind)
 
 
 def with_equal_sums(a: Array, b: Array) -> tuple[Array, Array]:

@@ -503,7 +503,7 @@ class Cuts:
 
     def __post_init__(self) -> None:
         check_name(self.method)
-        check_placement(METHODS, self.device, self.threads)
+        self.device = check_placement(METHODS, self.device, self.threads)
         if self.method != "auto":
             check_method(find_method(METHODS, self.method, self.threads), self.device, self.threads)
 

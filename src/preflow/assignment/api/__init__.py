@@ -41,9 +41,10 @@ def linear_assignment(
     Parameters
     ----------
     cost : array_like, shape (..., n, m), sparse matrix, edges, NetworkX graph, or PointCosts
-        A matrix is an array or a list of rows. A tuple holds the edges of a graph in three arrays: the row,
-        the column and the cost of each. Of parallel edges the best one counts; if a sparse matrix stores an
-        entry several times, its values are added, as in SciPy.
+        A matrix is an array or a list of rows. A list of matrices, which may have different sizes, is a
+        batch. A tuple holds the edges of a graph in three arrays: the row, the column and the cost of each.
+        Of parallel edges the best one counts; if a sparse matrix stores an entry several times, its values
+        are added, as in SciPy.
 
         Rows and columns may have labels, anything hashable: in a DataFrame that is a matrix, in a list of
         tuples (row, column, cost), in a dictionary ``{row: {column: cost}}``, in a table with the columns
@@ -59,10 +60,10 @@ def linear_assignment(
         A pair is not allowed if its cost is infinite (minus infinity with `maximize`), if there is no edge,
         or if the sparse matrix does not store it. Stored zeros are allowed.
 
-        Leading dimensions make a batch of matrices; each is solved separately. Dense costs may be CuPy
-        arrays or any arrays with ``__dlpack__``, such as Torch tensors, also in GPU memory. The results are
-        then arrays of the same library; no gradients flow through them. The costs of
-        :class:`preflow.PointCosts` are never stored; only "serial-shortest-path" and, on a GPU,
+        Leading dimensions make a batch of matrices; each is solved separately, and ``result[i]`` is its
+        result. Dense costs may be CuPy arrays or any arrays with ``__dlpack__``, such as Torch tensors, also
+        in GPU memory. The results are then arrays of the same library; no gradients flow through them. The
+        costs of :class:`preflow.PointCosts` are never stored; only "serial-shortest-path" and, on a GPU,
         "cuda-shortest-path" take them.
     maximize : bool
         Find the largest total instead.
