@@ -118,7 +118,7 @@ def test_lists_that_are_no_batches() -> None:
         preflow.linear_assignment([one, np.ones((1, 2))], sizes=[(1, 1), (1, 1)])
     with pytest.raises(InvalidInputError, match=r"column 1 of matrix \(1,\) is NaN"):
         preflow.linear_assignment([one, np.array([[1, np.nan]])])
-    with pytest.raises(InvalidInputError, match=r"cost is not an array: its entries have different lengths"):
+    with pytest.raises(InvalidInputError, match=r"cost is not an array: parts of it have different lengths"):
         preflow.linear_assignment([[1, 2], [3]])
     with pytest.raises(InvalidInputError, match=r"the matrices of a batch must have one shape here"):
         preflow.transport([one, np.ones((1, 2))], [1, 1], [1, 1])
