@@ -88,6 +88,9 @@ def test_graphs_to_colour(tmp_path: Path) -> None:
         preflow.read_dimacs(path)
     with pytest.raises(ParseError, match=r"a\.col: an undirected graph, whose .*--general"):
         read_bipartite_graph(path)
+    for read in (read_bipartite_graph, read_undirected_graph):
+        with pytest.raises(ParseError, match=r"a DIMACS file, 'p asn', which `preflow assign` reads"):
+            read(written(tmp_path, "b.txt", PAIRS))
     with pytest.raises(ParseError, match=r"a\.col:3: expected 'e TAIL HEAD', got 4 fields"):
         read_undirected_graph(written(tmp_path, "a.col", "c\np col 2 1\ne 1 2 5\n"))
 

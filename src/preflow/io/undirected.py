@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..errors import InvalidInputError, ParseError
 from ..graph.undirected import UndirectedGraph
-from .dimacs import parse_colouring
+from .dimacs import PROBLEM_KINDS, parse_colouring
 from .edge_list import parse_ends
 from .files import parsing, read_bytes
 from .matrix_market import announced_matrix_bytes, is_matrix_market, parse_matrix
@@ -54,5 +54,13 @@ def read_undirected_graph(path: str | Path, *, weights: bool = True) -> Undirect
 
 
 def is_undirected(data: bytes, path: str | Path) -> bool:
-    """Return whether a file is one of METIS, by its name, or of DIMACS, by its content."""
-    return str(path).removesuffix(".gz").endswith(METIS) or PROBLEM.search(data) is not None
+    """Return whether a file is one of METIS, by its name, or a graph to colour of DIMACS, by its content.
+
+    ParseError: it is another file of DIMACS.
+    """
+    problem = PROBLEM.search(data)
+    kind = "" if problem is None else problem[1].decode("ascii", "replace")
+    if kind in PROBLEM_KINDS:
+        message = f"a DIMACS file, 'p {kind}', which `preflow {'assign' if kind == 'asn' else 'solve'}` reads"
+        raise ParseError(path, None, message)
+    return bool(kind) or str(path).removesuffix(".gz").endswith(METIS)
