@@ -32,7 +32,7 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3244,
-    "graph": 11788,  # one reader finds the columns of tables and files; errors name the ends of arcs
+    "graph": 11796,  # one reader finds the columns of tables and files; errors name the ends of arcs
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2651,  # the door of PyMaxflow has grids, and labels
     "io": 3550,  # columns of tables are named

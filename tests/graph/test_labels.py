@@ -108,8 +108,13 @@ class TestMinCostFlow:
     def test_an_attribute_that_no_edge_has(self) -> None:
         graph = nx.DiGraph()
         graph.add_edge("a", "b", cost=3, capacity=7)
-        with pytest.raises(InvalidInputError, match=r"no edge has the attribute 'weight'; .*weight="):
+        with pytest.raises(InvalidInputError, match=r"no edge has the attribute 'weight'; .*cost="):
             preflow.min_cost_flow(graph)
+        assert preflow.min_cost_flow(graph, cost="cost").cost == 0
+        with pytest.raises(
+            InvalidInputError, match=r"weight=.*\(CostNetwork.from_networkx takes other names"
+        ):
+            preflow.reductions.shortest_path(graph, "a", "b")
         assert preflow.CostNetwork.from_networkx(graph, weight=None).cost.tolist() == [0]
         assert preflow.CostNetwork.from_networkx(graph, weight="cost").cost.tolist() == [3]
         graph = nx.DiGraph([("a", "b", {"capacity": 7})])

@@ -244,7 +244,7 @@ class TestContainers:
         [
             ((["a", "b"], ["b"], [1, 2]), "2 first ends of edges, and 1 of the second ends"),
             ((["a", "b"], ["b", "c"], [1]), "2 first ends of edges, and 1 of capacity"),
-            ({("a", "b"): "x"}, "capacity 'x' at 0 is not a number"),
+            ({("a", "b"): "x"}, "capacity is not a number: 'x' at 0"),
             (
                 [{"source": "a", "target": "b", "capacity": 3}, {"source": "b", "capacity": 3}],
                 "row 1, from 0: no",
@@ -327,6 +327,7 @@ class TestVertices:
         [
             ("Achen", "; did you mean 'Aachen'?"),
             ("aachen", "; did you mean 'Aachen'?"),
+            ("Koeln", "; did you mean 'Köln'?"),
             (" Aachen", "; did you mean 'Aachen'?"),
             (10, ": its label is '10'"),
             ("7", ": its label is 7"),

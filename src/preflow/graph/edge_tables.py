@@ -21,7 +21,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
@@ -109,12 +109,20 @@ USUAL_NAMES = ColumnNames()
 
 
 @contextmanager
-def other_names_by(constructor: str) -> Iterator[None]:
-    """Let errors about the usual names say which constructor takes other names."""
+def other_names_by(constructor: str, called: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Let errors about the usual names say which constructor takes other names.
+
+    Where the caller takes them, too, `called` says for its arguments what the constructor calls them.
+    """
     try:
         yield
     except UnknownNameError as error:
-        raise InvalidInputError(f"{error.problem} ({constructor} takes other names)") from None
+        if called is None:
+            raise InvalidInputError(f"{error.problem} ({constructor} takes other names)") from None
+        message = error.problem
+        for own, argument in called.items():
+            message = message.replace(f"{argument}=", f"{own}=")
+        raise InvalidInputError(message) from None
 
 
 def read_by_form(
@@ -136,7 +144,7 @@ def read_by_form(
     for name, is_form in _CONSTRUCTORS.items():
         if not is_form(given):
             continue
-        with nullcontext() if names is not None else other_names_by(f"{made.__name__}.{name}"):
+        with other_names_by(f"{made.__name__}.{name}", None if names is None else spelled):
             if name == "from_pandas":
                 return made.from_pandas(given, **found())
             given_names = (names or USUAL_NAMES)._asdict()
@@ -1149,5 +1157,5 @@ def did_you_mean(name: Hashable, known: Iterable[Hashable]) -> str:
         for other in known
         if str(other).strip().lower()[:1] == text[:1] or str(other).strip().lower()[-1:] == text[-1:]
     }
-    close = get_close_matches(text, near, 1, 0.7)
+    close = get_close_matches(text, near, 1, 0.65)
     return f"; did you mean {near[close[0]]!r}?" if close else ""
