@@ -100,5 +100,15 @@ def test_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
         picture = result._repr_png_()
         assert picture is not None
         assert picture.startswith(PNG)
+    decode = pytest.importorskip("imageio.v3").imread
+    shapes = [decode(result._repr_png_()).shape[:2] for result in (segmentation, volume, denoised, labelling)]
+    assert all(300 < max(shape) < 1500 for shape in shapes)
+    many = preflow.vision.segment(image + np.eye(12, 14) / 2, image > 0.9, image < 0.1)
+    shown = decode(many._repr_png_())
+    assert (shown[200, 200] == 255).all(), "large seeds have outlines only"
+    assert (shown[200, 220] == 170).all(), "the image is below them"
+    labels = preflow.vision.segment_labels(image, seeds[0] + 2 * seeds[1])
+    colours = {tuple(colour) for colour in decode(labels._repr_png_()).reshape(-1, 3).tolist()}
+    assert colours == {(230, 159, 0), (86, 180, 233), (255, 255, 255)}
     monkeypatch.setitem(sys.modules, "imageio.v3", None)
     assert segmentation._repr_png_() is None

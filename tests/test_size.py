@@ -28,7 +28,7 @@ LINES = {
     "connectivity": 1943,  # columns of tables are named
     "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7501,  # arguments by name
-    "drawing": 851,  # bars of comparisons
+    "drawing": 868,  # bars of comparisons; the palette of labels
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3244,
@@ -46,7 +46,7 @@ LINES = {
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 5414,  # columns of tables are named
-    "vision": 9868,  # volumes in TIFF and folders, written too; what decoders of pictures drop is told
+    "vision": 9910,  # volumes in TIFF and folders, written too; what decoders of pictures drop is told
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471

@@ -126,6 +126,16 @@ def test_answers_are_a_line_and_a_table(name: str) -> None:
     assert table.count("<tr>") == table.count("</tr>") >= 1
 
 
+def test_labels_have_one_palette_in_all_pictures() -> None:
+    labels = RESULTS["labels"]()
+    axes = labels.plot()
+    drawn = np.asarray(axes.images[0].get_array())
+    expected = vision.labels_picture(labels.labels)
+    inside = (expected != 255).any(axis=-1)
+    assert (drawn[inside] == expected[inside]).all()
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["1", "2"]
+
+
 def test_a_comparison_is_bars() -> None:
     network = preflow.FlowNetwork.from_arrays([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
     table = preflow.compare(network, 0, 3, methods=["serial-fifo", "serial-hi-pr"])

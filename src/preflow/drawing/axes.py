@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..arrays import Array
 from ..errors import InvalidInputError, MissingDependencyError
 
@@ -14,6 +17,24 @@ if TYPE_CHECKING:
 #: Colours of Okabe and Ito, which colour-blind people tell apart.
 BLUE, ORANGE, GREEN, RED, YELLOW = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#f0e442"
 PALE_BLUE, PALE_ORANGE, GREY, PALE_GREY = "#b3d9f2", "#f9dfa6", "#8a8a8a", "#d5d5d5"
+
+#: Colours of labels 1, 2 and so on in every picture; 0 is no label.
+LABELS = (
+    (230, 159, 0),
+    (86, 180, 233),
+    (0, 158, 115),
+    (240, 228, 66),
+    (0, 114, 178),
+    (213, 94, 0),
+    (204, 121, 167),
+)
+#: Share of white in the paler colours, which follow when these are used up.
+PALER = (0.0, 0.45, 0.7)
+#: Number of colours after which they repeat.
+NUM_COLOURS = len(LABELS) * len(PALER)
+#: Labels have these colours if there are at most this many, unless a picture says otherwise. More of them,
+#: such as disparities, mostly have an order.
+MOST_NAMED = 9
 
 #: Most vertices of a network in a picture: with more of them none can be told from its neighbours.
 MOST_VERTICES = 200
@@ -45,6 +66,15 @@ def axes_for(ax: Axes | None, *, size: tuple[float, float] = (6.4, 4.8)) -> Axes
     axes: Axes
     _, axes = pyplot.subplots(figsize=size, layout="constrained")
     return axes
+
+
+def label_colours(labels: Array) -> NDArray[np.uint8]:
+    """Return red, green and blue of integers: black for 0 and below."""
+    white = np.array(PALER)[:, np.newaxis, np.newaxis]
+    table = np.concatenate((1 - white) * np.array(LABELS, np.float64) + 255 * white)
+    table = np.rint(np.concatenate([np.zeros((1, 3)), table])).astype(np.uint8)
+    found: NDArray[np.uint8] = table[np.where(labels > 0, (labels - 1) % NUM_COLOURS + 1, 0)]
+    return found
 
 
 def say(axes: Axes, text: str) -> Axes:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import InvalidInputError
-from .axes import axes_for, number
+from .axes import MOST_NAMED, axes_for, label_colours, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,20 +40,16 @@ def draw_with_bar(ax: Axes | None, values: NDArray[np.float64], name: str, colou
     return axes
 
 
-def draw_regions(ax: Axes | None, labels: Array) -> Axes:
-    """Draw the labels of a grid, shape (h, w), with a legend where there are few."""
-    found, places = np.unique(labels, return_inverse=True)
-    places = places.reshape(labels.shape)
-    if len(found) > len(_colours()):
+def draw_regions(ax: Axes | None, labels: Array, most: int = MOST_NAMED) -> Axes:
+    """Draw the labels of a grid, shape (h, w), with a legend where there are at most `most`."""
+    found = np.unique(labels)
+    if len(found) > most:
         return draw_with_bar(ax, labels.astype(np.float64), "label")
     axes = axes_for(ax, size=_size(labels.shape[0], labels.shape[1], bar=1.0))
-    from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
-    colours = _colours()[: len(found)]
-    axes.imshow(
-        places, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(found) - 0.5, interpolation="nearest"
-    )
+    axes.imshow(label_colours(labels.astype(np.int64)), interpolation="nearest")
+    colours = label_colours(found.astype(np.int64)) / 255
     handles = [Patch(color=colour, label=str(name)) for colour, name in zip(colours, found, strict=True)]
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, title="label")
     axes.set_xticks([])
@@ -74,15 +70,10 @@ def draw_sheet(ax: Axes | None, masks: Sequence[Array]) -> Axes:
     gap = 0.08 * max(height, width)
     step_x, step_y = width + gap, height + 2.5 * gap
     axes = axes_for(ax, size=_size(round(rows * step_y), round(columns * step_x)))
-    from matplotlib.colors import ListedColormap
-
     for item, mask in enumerate(masks):
         x, y = item % columns * step_x, item // columns * step_y
         axes.imshow(
-            mask,
-            cmap=ListedColormap(_colours()[:2]),
-            vmin=0,
-            vmax=1,
+            label_colours(mask.astype(np.int64)),
             interpolation="nearest",
             extent=(x, x + width, y + height, y),
         )
@@ -109,10 +100,6 @@ def plane_of(values: Array) -> Array:
     while values.ndim > 2:
         values = values[len(values) // 2]
     return values[np.newaxis] if values.ndim == 1 else values
-
-
-def _colours() -> list[str]:
-    return ["#f2f2f2", "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#999999"]
 
 
 def _size(height: int, width: int, bar: float = 0.0) -> tuple[float, float]:

@@ -42,7 +42,7 @@ from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import HEADLINES, Status
 from ..solving.run import Deadline
 from ..stats import SolveStats
-from .pictures import png, stretched
+from .pictures import enlarged, magnification, png, stretched
 from .segmentation import NEIGHBOURS
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ class Denoised(ReadOnlyArrays):
 
     def _repr_png_(self) -> bytes | None:
         """Return the image; of a volume the middle slice."""
-        return png(self._pixels())
+        pixels = self._pixels()
+        return png(enlarged(pixels, magnification(pixels.shape[:2])))
 
 
 def denoise(

@@ -71,7 +71,7 @@ from ..certify.fields import (
 )
 from ..checks import check_integer
 from ..cuts import min_cut
-from ..drawing.axes import say
+from ..drawing.axes import MOST_NAMED, say
 from ..drawing.images import draw_regions, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.neighbourhood import Box, pair_boxes
@@ -88,7 +88,7 @@ from ..solving.result import BoundedResult
 from ..solving.run import Deadline
 from ..solving.timing import solving_seconds, timed
 from .label_energy import ROUNDING, LabelEnergy
-from .pictures import png, stretched
+from .pictures import enlarged, large_labels, magnification, png, stretched
 from .seeds import bounding_box
 
 if TYPE_CHECKING:
@@ -186,8 +186,11 @@ class Labelling(ReadOnlyArrays):
         )
 
     def _repr_png_(self) -> bytes | None:
-        """Return the labels as grey values; of a volume the middle slice."""
-        return png(stretched(plane_of(self.labels).astype(np.float64)))
+        """Return the labels in colours or, if there are many, as grey values; of a volume the middle."""
+        if len(np.unique(self.labels)) <= MOST_NAMED:
+            return png(large_labels(self.labels))
+        plane = plane_of(self.labels)
+        return png(enlarged(stretched(plane.astype(np.float64)), magnification(plane.shape)))
 
 
 def checked_labels(found: Any, shape: tuple[int, ...], num_labels: int) -> NDArray[np.int64]:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, Spacing
 from ..certify.fields import check_kind, checked_host_array
 from ..checks import check_integer, check_number, check_word, warn_caller
-from ..drawing.axes import say
+from ..drawing.axes import NUM_COLOURS, say
 from ..drawing.images import draw_regions, plane_of
 from ..errors import InvalidInputError, VerificationError
 from ..graph.contrast import contrast_capacity
@@ -35,7 +35,7 @@ from ..solving.timing import solving_seconds
 from .colour_models import Palette
 from .expansion import MOST_SWEEPS, Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, potts
-from .pictures import labels_picture, png
+from .pictures import large_labels, png
 from .segmentation import (
     CAPACITY_PER_NAT,
     MODELS,
@@ -131,7 +131,7 @@ class LabelSegmentation(ReadOnlyArrays):
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the labels with a legend or, if there are many, a colour bar; of a volume the middle slice."""
-        axes = draw_regions(ax, plane_of(np.asarray(self.labels)))
+        axes = draw_regions(ax, plane_of(np.asarray(self.labels)), most=NUM_COLOURS + 1)
         return say(axes, "" if self.labelling.converged else "not converged")
 
     def __repr__(self) -> str:
@@ -144,8 +144,8 @@ class LabelSegmentation(ReadOnlyArrays):
         )
 
     def _repr_png_(self) -> bytes | None:
-        """Return the labels in colours; of a volume the middle slice."""
-        return png(labels_picture(plane_of(np.asarray(self.labels))))
+        """Return the labels in colours; of a volume three slices."""
+        return png(large_labels(np.asarray(self.labels)))
 
 
 def segment_labels(

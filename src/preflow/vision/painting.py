@@ -207,6 +207,11 @@ class Painting:
     # The seeds
 
     @property
+    def _shown(self) -> Array | Volume:
+        """What is painted on, for pictures."""
+        return self.image if self.volume is None else self.volume
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the image without channels."""
         return tuple(self._labels.shape)
@@ -559,7 +564,7 @@ class Painting:
         else:
             cut = self._warm.result(self._stats)
             masks = (own(self._warm_labels == label) for label in (OBJECT, BACKGROUND))
-            result = Segmentation(own(cut.labels), cut, *masks)
+            result = Segmentation(own(cut.labels), cut, *masks, _image=self._shown)
         result.cut.verify()
         return result
 
@@ -639,7 +644,7 @@ class Snapshot:
             free = self.links.gains(painting._palette, ratio)
             check_between()
             cut = grid_cut(network, warm_start=None if self.last is None else self.last.cut, **solving)
-            result = Segmentation(own(cut.labels), cut, *map(own, seeds))
+            result = Segmentation(own(cut.labels), cut, *map(own, seeds), _image=painting._shown)
         else:
             result = grabcut(
                 painting.image,

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..checks import check_number
+from ..drawing.axes import label_colours
+from ..drawing.images import plane_of
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
 from ..graph.contrast import finite_array
 from ..io.files import VOLUME_AT, read_bytes, replacing
@@ -37,20 +39,12 @@ BITS, NUMBERS = 258, 339
 OUTLINE = (0, 255, 80)
 FOREGROUND_SEED = (255, 0, 0)
 BACKGROUND_SEED = (0, 0, 255)
-#: Colours of labels: those of Okabe and Ito, which colour-blind people tell apart, then paler ones.
-LABEL_COLOURS = (
-    (230, 159, 0),
-    (86, 180, 233),
-    (0, 158, 115),
-    (240, 228, 66),
-    (0, 114, 178),
-    (213, 94, 0),
-    (204, 121, 167),
-)
-#: Share of white in the paler colours, which follow when these are used up.
-PALER = (0.0, 0.45, 0.7)
 #: Share of the colour of seeds over the photograph; their outlines are opaque.
 SEED_OPACITY = 0.35
+#: Seeds that cover a larger share of a picture have outlines only.
+MOST_FILLED = 0.03
+#: Pixels, about, of the longer side of a picture in a notebook; larger pictures stay as they are.
+NOTEBOOK_SIDE = 400
 #: Share of a label's colour over the photograph.
 LABEL_OPACITY = 0.5
 #: Brightness of the background in an overlay.
@@ -202,8 +196,8 @@ def overlay(
     mask : array_like of bool, shape (h, w)
         True on the object.
     seeds : (foreground, background), optional
-        Masks, shown in translucent red and blue with opaque outlines, so that the photograph stays visible
-        below large seeds.
+        Masks, shown in translucent red and blue with opaque outlines; large ones have outlines only, so that
+        the photograph below them stays visible.
 
     Returns
     -------
@@ -230,14 +224,15 @@ def overlay(
     picture = _as_rgb(image, inside.shape)
     picture[~inside] = (DIMMED * picture[~inside]).astype(np.uint8)
     width = 1 + min(inside.shape) // PIXELS_PER_LINE_WIDTH
-    picture[binary_dilation(inside, iterations=width) & ~inside] = OUTLINE
     for painted, colour in zip(seeds or (), (FOREGROUND_SEED, BACKGROUND_SEED), strict=False):
         where = np.asarray(painted, dtype=np.bool_)
         if where.shape != inside.shape:
             raise InvalidInputError(f"seeds have shape {where.shape}, the mask has shape {inside.shape}")
-        mixed = (1 - SEED_OPACITY) * picture[where] + SEED_OPACITY * np.array(colour)
-        picture[where] = np.rint(mixed).astype(np.uint8)
+        if where.mean() <= MOST_FILLED:
+            mixed = (1 - SEED_OPACITY) * picture[where] + SEED_OPACITY * np.array(colour)
+            picture[where] = np.rint(mixed).astype(np.uint8)
         picture[where & ~binary_erosion(where, iterations=width, border_value=1)] = colour
+    picture[binary_dilation(inside, iterations=width) & ~inside] = OUTLINE
     return picture
 
 
@@ -318,14 +313,12 @@ def labels_picture(
     opacity = check_number("opacity", opacity)
     if opacity > 1:
         raise InvalidInputError(f"opacity must be at most 1, got {opacity}")
-    white = np.array(PALER)[:, np.newaxis, np.newaxis]
-    table = np.concatenate((1 - white) * np.array(LABEL_COLOURS, np.float64) + 255 * white)
     shown = found > 0
     if image is None:
         picture, opacity = np.zeros((*found.shape, 3), np.uint8), 1.0
     else:
         picture = _as_rgb(image, found.shape)
-    colours = table[(found[shown].astype(np.int64) - 1) % len(table)]
+    colours = label_colours(found[shown].astype(np.int64))
     picture[shown] = np.rint(opacity * colours + (1 - opacity) * picture[shown]).astype(np.uint8)
     border = np.zeros(found.shape, np.bool_)
     for axis in range(2):
@@ -343,6 +336,24 @@ def _thicker(lines: NDArray[np.bool_], shape: tuple[int, ...]) -> NDArray[np.boo
     return np.asarray(binary_dilation(lines, iterations=width)) if width else lines
 
 
+def magnification(shape: tuple[int, ...]) -> int:
+    """Return how often a notebook repeats each pixel of a picture, so that it is large enough to be seen."""
+    return max(1, round(NOTEBOOK_SIDE / max(*shape, 1)))
+
+
+def enlarged(pixels: Array, times: int) -> Array:
+    """Return a picture with its pixels repeated."""
+    return pixels.repeat(times, axis=0).repeat(times, axis=1)
+
+
+def large_labels(labels: Array) -> NDArray[np.uint8]:
+    """Return :func:`labels_picture` for a notebook: of a volume three slices, of a series its middle."""
+    times = magnification(labels.shape)
+    if labels.ndim == 3:
+        return enlarged(labels_picture(labels), times)
+    return labels_picture(enlarged(plane_of(labels), times))
+
+
 def png(pixels: NDArray[np.uint8]) -> bytes | None:
     """Return an image as a PNG file for notebooks; None without imageio, so that they show the repr."""
     try:
@@ -358,15 +369,18 @@ def middle_slices(
     arrays: Sequence[Array],
     where: NDArray[np.bool_],
     draw: Callable[[list[Array]], NDArray[np.uint8]],
+    times: int = 1,
 ) -> NDArray[np.uint8]:
     """Return pictures of the slices of constant z, y and x through the middle of an object, side by side.
 
-    `draw` gets such a slice of each array, upright. If `image` has no directions, they are the usual ones.
+    `draw` gets such a slice of each array, upright and enlarged. An `image` without directions has the usual
+    ones.
     """
     slices = []
     for plane in planes(image.directions if isinstance(image, Volume) else USUAL):
         index = _middle(where, plane.axis)
-        slices.append(draw([plane.show(np.take(array, index, axis=plane.axis)) for array in arrays]))
+        taken = (plane.show(np.take(array, index, axis=plane.axis)) for array in arrays)
+        slices.append(draw([enlarged(each, times) for each in taken]))
     page = np.zeros((max(map(len, slices)), sum(part.shape[1] for part in slices), 3), dtype=np.uint8)
     column = 0
     for part in slices:

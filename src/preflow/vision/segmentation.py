@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -46,8 +46,9 @@ from ..solving.result import HEADLINES
 from ..solving.run import Deadline
 from ..stats import SolveStats
 from .colour_models import Palette
-from .pictures import overlay, png
-from .volumes import spacing_from
+from .pictures import enlarged, magnification, overlay, png
+from .planes import Volume
+from .volumes import large_overlay, spacing_from
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,6 +99,8 @@ class Segmentation(ReadOnlyArrays):
     cut: GridCutResult
     foreground: NDArray[np.bool_]
     background: NDArray[np.bool_]
+    #: what was segmented, for the picture
+    _image: Any = field(default=None, kw_only=True)
 
     @property
     def stats(self) -> SolveStats:
@@ -140,19 +143,25 @@ class Segmentation(ReadOnlyArrays):
         return f"<{type(self).__name__}: {size}, from {self.num_seeds:,} seeds, {outcome}, {cut._how()}>"
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the object in white with the seeds in their colours; of a volume the middle slice.
+        """Draw the image with the outline of the object and the seeds; of a volume three slices.
 
-        :func:`preflow.vision.overlay` draws it over the photograph.
+        As :func:`preflow.vision.overlay` and :func:`preflow.vision.volume_overlay` do.
         """
         return say(draw_picture(ax, self._picture()), HEADLINES.get(self.cut.status, ""))
 
     def _picture(self) -> NDArray[np.uint8]:
-        mask = plane_of(np.asarray(self.mask))
-        seeds = plane_of(self.foreground), plane_of(self.background)
-        return overlay(mask.astype(np.uint8) * 255, mask, seeds=seeds)
+        mask, seeds, image = np.asarray(self.mask), (self.foreground, self.background), self._image
+        if mask.ndim not in (2, 3) or np.shape(image) not in (mask.shape, (*mask.shape, 3)):
+            image = 255 * mask.astype(np.uint8)
+        times = magnification(mask.shape)
+        if mask.ndim == 3:
+            return large_overlay(image, mask, seeds, times)
+        planes = (mask, *seeds, image) if mask.ndim == 2 else map(plane_of, (mask, *seeds, image))
+        mask, foreground, background, image = (enlarged(np.asarray(each), times) for each in planes)
+        return overlay(image, mask, seeds=(foreground, background))
 
     def _repr_png_(self) -> bytes | None:
-        """Return the object in white with the seeds in their colours; of a volume the middle slice."""
+        """Return the picture that :meth:`plot` draws."""
         return png(self._picture())
 
 
@@ -285,7 +294,8 @@ def segment(
         warm_start=None if warm_start is None else warm_start.cut,
     )
     restore = like_seeds(seeds[0].ndim, image, foreground=foreground, background=background)
-    return Segmentation(labelled(own(cut.labels), restore), cut, *map(own, seeds))
+    shown = image if isinstance(image, Volume) else host_array(image, "image")
+    return Segmentation(labelled(own(cut.labels), restore), cut, *map(own, seeds), _image=shown)
 
 
 def like_seeds(ndim: int, image: ArrayLike, **others: ArrayLike | None) -> Restorer:
@@ -632,7 +642,9 @@ def grabcut(
         logger.warning(EMPTY)
     restore = like_seeds(inside.ndim, image, foreground=foreground, background=background, box=box)
     mask = labelled(own(object_now), restore)
-    return GrabCut(mask, cut, own(hard_object), own(hard_rest), tuple(energies), converged)
+    shown = image if isinstance(image, Volume) else host_array(image, "image")
+    seeds = own(hard_object), own(hard_rest)
+    return GrabCut(mask, cut, *seeds, tuple(energies), converged, _image=shown)
 
 
 def _counts_on_both_sides(

@@ -384,6 +384,13 @@ def volume_overlay(
     >>> volume_overlay(np.zeros((2, 3, 4)), np.ones((2, 3, 4), dtype=bool)).shape
     (3, 11, 3)
     """
+    return large_overlay(volume, mask, seeds, 1)
+
+
+def large_overlay(
+    volume: ArrayLike | Volume, mask: ArrayLike, seeds: tuple[ArrayLike, ArrayLike] | None, times: int
+) -> NDArray[np.uint8]:
+    """Return :func:`volume_overlay` with pixels that are repeated before outlines are drawn."""
     inside = np.asarray(mask, dtype=np.bool_)
     values = np.asarray(volume)
     if inside.ndim != 3 or values.shape not in (inside.shape, (*inside.shape, 3)):
@@ -396,7 +403,7 @@ def volume_overlay(
         image, cut, *painted = each
         return overlay(image, cut, seeds=(painted[0], painted[1]) if painted else None)
 
-    return middle_slices(volume, arrays, inside, draw)
+    return middle_slices(volume, arrays, inside, draw, times)
 
 
 def _announced_bytes(head: bytes) -> int | None:
