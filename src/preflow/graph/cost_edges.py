@@ -31,11 +31,11 @@ from .edge_tables import (
     read_tuples,
     says_ends,
 )
-from .network import FlowNetwork, MaxFlowProblem
+from .network import MaxFlowProblem
 from .networkx_edges import is_networkx
 from .placement import exact_array, restorer_of
 from .sparse_input import check_integers
-from .undirected import UndirectedGraph
+from .vertex_names import VertexNames
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ def with_edges_read(
     """
     if isinstance(cost, CostNetwork):
         return _from_network(cost)
-    if isinstance(cost, FlowNetwork | MaxFlowProblem | UndirectedGraph | BipartiteGraph):
+    if isinstance(cost, VertexNames | MaxFlowProblem | BipartiteGraph):
         raise InvalidInputError(
             "costs are a matrix, dense or sparse, edges (row, column, cost), a table, a dictionary, a "
             f"NetworkX graph, or what read_dimacs returns for an .asn file, not {type(cost).__name__}"
