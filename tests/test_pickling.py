@@ -94,6 +94,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "AssignmentAsTransport": lambda: reductions.AssignmentAsTransport.of([[1, 2], [4, 4]]),
         "MinimumCuts": lambda: preflow.minimum_cuts(([0, 1], [1, 2], [1, 1]), 0, 2),
         "AssignmentWithSinglesResult": lambda: preflow.linear_assignment([[1, 2], [4, 4]], unmatched_cost=1),
+        "PartialCostFlowResult": lambda: preflow.min_cost_flow(COST_NETWORK, [5, 0, -3], partial=True),
         "PartialTransportResult": lambda: preflow.transport([[4, 1]], [3], [1, 1], partial=True),
         "BMatching": lambda: reductions.b_matching(graph),
         "BinaryEnergy": lambda: vision.BinaryEnergy([[0, 1], [2, 0]], [[0, 1]], [[0, 1], [1, 0]]),

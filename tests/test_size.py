@@ -20,11 +20,11 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 2080,  # columns of tables are named; errors find a wrong number
+    ".": 2081,  # columns of tables are named; errors find a wrong number
     "assignment": 10501,  # columns of tables are named
     "bipartite": 5078,  # columns of tables are named
     "certify": 4839,  # what a cut allows counts here, and what lower bounds bring into it
-    "cli": 4213,  # segment-labels of volumes
+    "cli": 4222,  # segment-labels of volumes
     "connectivity": 1943,  # columns of tables are named
     "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7501,  # arguments by name
@@ -32,20 +32,20 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3244,
-    "graph": 11796,  # one reader finds the columns of tables and files; errors name the ends of arcs
+    "graph": 11854,  # one reader finds the columns of tables and files; errors name the ends of arcs
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2651,  # the door of PyMaxflow has grids, and labels
     "io": 3550,  # columns of tables are named
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10890,  # columns of tables are named
-    "mincost": 5252,  # columns of tables are named
+    "mincost": 5509,  # supplies may stay where they are
     "network": 437,  # which functions each class of networks has
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
-    "reductions": 4607,  # columns of tables are named; errors find a wrong number
+    "reductions": 4597,  # jobs between a least number and a limit
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
     "steps": 2283,  # a source side of its own is lifted by its own function
-    "transportation": 5414,  # columns of tables are named
+    "transportation": 5380,  # masses may stay where they are
     "vision": 9910,  # volumes in TIFF and folders, written too; what decoders of pictures drop is told
 }
 #: The most kinds of arguments of kernels.

@@ -54,6 +54,7 @@ from .maxflow.result import MaxFlowResult as MaxFlowResult
 from .maxflow.result import MinCutResult as MinCutResult
 from .maxflow.warm import MaxFlow as MaxFlow
 from .mincost.api import min_cost_flow as min_cost_flow
+from .mincost.left_over import PartialCostFlowResult as PartialCostFlowResult
 from .mincost.result import MinCostFlowResult as MinCostFlowResult
 from .mincost.warm import MinCostFlow as MinCostFlow
 from .reductions.most_for_least import MaxFlowMinCostResult as MaxFlowMinCostResult

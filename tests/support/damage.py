@@ -94,6 +94,12 @@ def samples() -> dict[str, Sample]:
         "MinCostFlowResult of floats": _both(
             preflow.min_cost_flow, (FLOAT_COSTS, [3, 0, -3]), (FLOAT_COSTS, [4, 0, -4])
         ),
+        "PartialCostFlowResult": _both(
+            preflow.min_cost_flow, (COSTS, [5, 0, -3]), (OTHER_COSTS, [4, 0, -6]), partial=True
+        ),
+        "PartialCostFlowResult of floats": _both(
+            preflow.min_cost_flow, (FLOAT_COSTS, [8.5, 0, -8]), (FLOAT_COSTS, [4, 0, -4.2]), partial=True
+        ),
         "MaxFlowMinCostResult": _both(preflow.max_flow_min_cost, (COSTS, 0, 2), (OTHER_COSTS, 0, 2)),
         "TransportResult": _both(preflow.transport, masses, ([[1, 9], [7, 3]], [3, 5], [2, 6])),
         "TransportResult of floats": _both(

@@ -58,6 +58,7 @@ def solve(
     *,
     min_cut: bool = False,
     min_cost: bool = False,
+    partial: bool = False,
     output: str | None = None,
     flow_limit: float | None,
     **options: Any,
@@ -110,6 +111,8 @@ def solve(
         Find a minimum cut only, without a flow; faster.
     min_cost
         Of a table with costs, a source and a sink: find the cheapest of all maximum flows.
+    partial
+        Of a minimum-cost flow: send as much as possible of the supplies, also where they do not sum to zero.
     output : FILE
         Write the flow to this file; - is standard output.
     """
@@ -139,6 +142,10 @@ def solve(
         if min_cut or has_costs:
             raise InvalidInputError("--flow-limit is for maximum flows")
         task.solving["flow_limit"] = flow_limit
+    if partial:
+        if not has_costs or ends is not None:
+            raise InvalidInputError("--partial is for minimum-cost flows of supplies")
+        task.solving["partial"] = True
     find: Any = min_cost_flow if has_costs else minimum_cut if min_cut else max_flow
     if ends is not None:
         find = max_flow_min_cost
@@ -218,7 +225,9 @@ def _numbered_from_one() -> Iterator[None]:
         yield
     except InfeasibleFlowError as error:
         vertices = tuple(v + 1 for v in error.vertices)
-        raise InfeasibleFlowError(vertices, error.excess, brought=error.brought) from None
+        renamed = InfeasibleFlowError(vertices, error.excess, brought=error.brought)
+        renamed.advice = error.advice
+        raise renamed from None
     except UnboundedCostError as error:
         ends = cast(tuple[tuple[int, int], ...], error.ends)  # vertices of a DIMACS file have no labels
         shifted = tuple((u + 1, v + 1) for u, v in ends)

@@ -620,6 +620,18 @@ def read_capacities(
     return check_capacities(array, name, signed=signed), larger
 
 
+def join(*parts: Array) -> Array:
+    """Return arrays of amounts as one, of int64 if all are.
+
+    CapacityOverflowError: floats join integers that float64 cannot represent.
+    """
+    if any(part.dtype.kind == "f" for part in parts):
+        for part in parts:
+            if part.dtype.kind == "i" and len(part) and int(np.abs(part).max()) > EXACT_FLOAT:
+                raise CapacityOverflowError("amounts mix floats with integers past 2**53")
+    return np.concatenate(parts)
+
+
 def read_signed(values: ArrayLike, count: int, name: str) -> Array:
     """Return numbers of any sign as int64 or float64, of which int64 also has the opposites; check them."""
     array, larger = read_capacities(values, count, name, signed=True)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Indices, Integers
-from ..errors import CostOverflowError, InvalidInputError
+from ..errors import CostOverflowError, UnequalSumsError
 from ..solving.read_only import read_only_view
 from .cost_network import CostNetwork, amounts_are_whole, is_integral, undirected_arcs
 from .network import INT64_MAX, exact_sum, largest_size
@@ -331,7 +331,7 @@ def _sum(values: Array) -> int | float:
 def _check_sum(supply: Array, slack: float) -> None:
     total = total_of(supply.tolist()) if supply.dtype.kind == "f" else _sum(supply)
     if not abs(total) <= slack:
-        raise InvalidInputError(f"the supplies sum to {total:,}, not to zero")
+        raise UnequalSumsError(f"the supplies sum to {total:,}, not to zero")
 
 
 def _as_integers(capacity: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

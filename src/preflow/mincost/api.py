@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ from ..errors import (
     InfeasibleFlowError,
     InvalidInputError,
     UnboundedCostError,
+    UnequalSumsError,
 )
 from ..graph.cost_network import (
     CostNetwork,
@@ -65,12 +66,13 @@ from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import find_method, thread_count
 from ..solving.plan import Plan
-from ..solving.run import Control
+from ..solving.run import Control, Deadline
 from ..solving.timing import timed
 from ..stats import MinCostStats
 from .arc_lists import tight_flow
 from .exact_paths import ExactPaths, ExactState, exact_negative_cycle
 from .infeasible import excesses, infeasible_error
+from .left_over import LeftOver
 from .policy import choose, choose_for_start, worth_a_gpu
 from .problem import METHODS
 from .result import MinCostFlowResult
@@ -91,6 +93,7 @@ def min_cost_flow(
     source: Any = None,
     sink: Any = None,
     amount: float | None = None,
+    partial: bool = False,
     warm_start: MinCostFlowResult | None = None,
     method: CostFlowMethodName | str = "auto",
     device: DeviceName = "auto",
@@ -120,6 +123,9 @@ def min_cost_flow(
         Send `amount` from one vertex to another, in addition to `supply`.
     amount : number, optional
         Needed with `source` and `sink`; :func:`preflow.max_flow_min_cost` sends as much as possible.
+    partial : bool
+        Send as much as possible of the supplies, at the least cost, instead of raising an error where they do
+        not sum to zero, or where the capacities do not allow all.
     method : str
         A name from ``preflow.methods("min_cost_flow")``, or "auto".
     device, threads, time_limit, progress, options
@@ -133,7 +139,8 @@ def min_cost_flow(
     Returns
     -------
     MinCostFlowResult
-        Exact for integers; for floats within its `gap`.
+        Exact for integers; for floats within its `gap`. A :class:`preflow.PartialCostFlowResult` with
+        `partial`.
 
     Raises
     ------
@@ -161,16 +168,66 @@ def min_cost_flow(
     >>> result.cost, result.flow.tolist()
     (22, [4, 2, 4])
     >>> result.verify()
+
+    Stock is left over:
+
+    >>> result = preflow.min_cost_flow(network, [9, 0, -6], partial=True)
+    >>> result.cost, result.left_over.tolist()
+    (22, [3, 0, 0])
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
+    if not isinstance(partial, bool):
+        raise InvalidInputError(f"partial must be True or False, got {partial!r}")
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
         if supply is None and amount is None:
             check_demands_named(network)
         read = as_cost_network(network, ColumnNames(ends, capacity, cost, lower))
-    call = MinCostCall.prepare(read, supply, (source, sink, amount), request, warm_start)
+    supplies = _read_supplies(read, supply, source, sink, amount)
+    if warm_start is not None:
+        _check_start(read, warm_start)
+    if partial:
+        return _as_much_as_possible(read, supplies, request, warm_start)
+    call = MinCostCall.prepare(read, supplies, request, warm_start)
     call.count(seconds)
-    return call.run(call.min_cost_flow, request)
+    try:
+        return call.run(call.min_cost_flow, request)
+    except (UnequalSumsError, InfeasibleFlowError) as error:
+        if supplies.any():
+            error.advising("partial", True, "sends as much as possible")
+        raise
+
+
+def _as_much_as_possible(
+    network: CostNetwork, supply: Array, request: Request, start: MinCostFlowResult | None
+) -> MinCostFlowResult:
+    """Send all of the smaller side of the supplies; where that cannot be, find first how much can be sent."""
+    deadline, plain = Deadline(request.time_limit), network.plain()
+
+    def solved(problem: LeftOver, start: MinCostFlowResult | None) -> MinCostFlowResult:
+        asked = replace(request, time_limit=deadline.left())
+        begin = None if start is None else problem.start(start)
+        larger = problem.network
+        call = MinCostCall.prepare(larger, supplies_or_own(larger, None), asked, begin)
+        try:
+            return call.run(call.min_cost_flow, asked)
+        except UnboundedCostError as error:
+            raise UnboundedCostError(error.arcs, error.cost, _ends(network, list(error.arcs))) from None
+
+    problem, most = LeftOver.of(plain, supply), None
+    try:
+        whole = solved(problem, start)
+    except InfeasibleFlowError:
+        try:
+            most = solved(LeftOver.of(plain, supply, free=True), None)
+        except InfeasibleFlowError as error:  # lower bounds allow no flow at all
+            inside = [vertex for vertex in error.vertices if vertex < plain.num_vertices]
+            names = labels_of(network.labels, np.array(inside)).tolist()
+            raise InfeasibleFlowError(tuple(names), error.excess) from None
+        most.check_optimal()
+        problem = LeftOver.of(plain, supply, most.value)
+        whole = solved(problem, start)
+    return replace(problem, given=network).part(whole, most)
 
 
 @dataclass(kw_only=True)
@@ -186,24 +243,20 @@ class MinCostCall(Call[CostNetwork]):
     def prepare(
         cls,
         network: CostNetwork,
-        supply: SupplyInput,
-        between: tuple[Any, Any, Any],
+        supply: Array,
         request: Request,
         start: MinCostFlowResult | None = None,
     ) -> MinCostCall:
-        """Read the supplies and choose the method."""
-        supplies = _read_supplies(network, supply, *between)
-        if start is not None:
-            _check_start(network, start)
+        """Choose the method."""
 
         def plan() -> Plan:
             gpu = gpu_worth_using(network, worth_a_gpu, request.may_look_for_gpu)
-            return choose(network, request.device, request.most_threads, gpu, supply=supplies)
+            return choose(network, request.device, request.most_threads, gpu, supply=supply)
 
         method, chosen = request.choose(plan)
         return cls(
             instance=network,
-            supply=supplies,
+            supply=supply,
             start=start,
             leaves_choice=request.method == "auto" and method.device == "cpu",
             method=method,
@@ -469,9 +522,7 @@ class MinCostCall(Call[CostNetwork]):
         free.instance = replace(network, cost=np.zeros(network.num_arcs, dtype=np.int64))
         free._solved()
         slope = _cost_of_cycle(cost)
-        tails, heads = (labels_of(network.labels, side[cycle]) for side in (network.tail, network.head))
-        ends = tuple(zip(tails.tolist(), heads.tolist(), strict=True))
-        return UnboundedCostError(tuple(cycle), slope, ends)
+        return UnboundedCostError(tuple(cycle), slope, _ends(network, cycle))
 
     def _slack(self, flow: Array) -> NDArray[np.float64] | None:
         return amount_slack(self.instance, self.supply, flow)
@@ -615,6 +666,12 @@ def _read_supplies(network: CostNetwork, supply: SupplyInput, source: Any, sink:
             )
         supplies[end] = total
     return supplies
+
+
+def _ends(network: CostNetwork, arcs: list[int]) -> tuple[tuple[Hashable, Hashable], ...]:
+    """Return the tail and the head of arcs, by the caller's labels."""
+    ends = (labels_of(network.labels, side[arcs]).tolist() for side in (network.tail, network.head))
+    return tuple(zip(*ends, strict=True))
 
 
 def _cost_of_cycle(cost: Array) -> int | float:

@@ -112,9 +112,15 @@ class MinCostFlow(Changing[MinCostFlowResult]):
         self.network = replace(network, supply=_changed(network.supply, numbers, flat))
 
     def solve(
-        self, *, time_limit: float | None = None, progress: bool | Reporter = False
+        self,
+        *,
+        partial: bool = False,
+        time_limit: float | None = None,
+        progress: bool | Reporter = False,
     ) -> MinCostFlowResult:
         """Solve the network as it is now, from the flow and the potentials of the last solve.
+
+        `partial` sends as much as possible, as in :func:`preflow.min_cost_flow`.
 
         Raises
         ------
@@ -123,6 +129,7 @@ class MinCostFlow(Changing[MinCostFlowResult]):
         """
         result = min_cost_flow(
             self.network,
+            partial=partial,
             warm_start=self.result,
             time_limit=time_limit,
             progress=progress,

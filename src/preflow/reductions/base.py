@@ -14,12 +14,12 @@ from ..arrays import AnyArray, Array, NetworkInput, Vertices
 from ..certify.cut import check_flow_and_cut, crossing_arcs
 from ..certify.min_cost_flow import cost_and_gap, dual_bound, flow_cost, is_near, is_whole
 from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
-from ..errors import CapacityOverflowError, InvalidInputError
+from ..errors import CapacityOverflowError, InfeasibleFlowError, InvalidInputError, UnequalSumsError
 from ..graph.convert import as_flow_problem
 from ..graph.cost_input import as_costs
 from ..graph.cost_network import CostNetwork
 from ..graph.costs import DenseCosts, SparseCosts
-from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum, read_capacities
+from ..graph.network import INT64_MAX, FlowNetwork, exact_sum, read_capacities
 from ..maxflow.api import max_flow
 from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..mincost.api import min_cost_flow
@@ -75,7 +75,11 @@ class CostReduction(ReadOnlyArrays, ABC, Generic[Answer]):
 
     def solve(self, **arguments: Unpack[Keywords]) -> Answer:
         """Find a flow with these arguments of :func:`preflow.min_cost_flow`, and return the answer."""
-        return self.solution(min_cost_flow(self.network, **arguments))
+        try:
+            return self.solution(min_cost_flow(self.network, **arguments))
+        except (InfeasibleFlowError, UnequalSumsError) as error:
+            error.advice = ()  # a reduction sends all
+            raise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,18 +221,6 @@ def sum_of(amounts: Array) -> int | float:
     if amounts.dtype.kind == "f":
         return float(amounts.sum())
     return min(exact_sum(amounts), INT64_MAX - 1) if len(amounts) else 0
-
-
-def join(*parts: Array) -> Array:
-    """Return arrays of amounts as one, of int64 if all are.
-
-    CapacityOverflowError: floats join integers that float64 cannot represent.
-    """
-    if any(part.dtype.kind == "f" for part in parts):
-        for part in parts:
-            if part.dtype.kind == "i" and len(part) and int(np.abs(part).max()) > EXACT_FLOAT:
-                raise CapacityOverflowError("amounts mix floats with integers past 2**53")
-    return np.concatenate(parts)
 
 
 def read_flow_problem(

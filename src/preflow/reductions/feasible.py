@@ -19,7 +19,7 @@ from ..drawing.networks import Arcs, draw_flow, flow_texts, supply_colours
 from ..errors import InfeasibleFlowError, InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network, supplies_or_own
 from ..graph.edge_tables import FlowByLabel, labels_of
-from ..graph.network import FlowNetwork, exact_sum
+from ..graph.network import FlowNetwork, exact_sum, join
 from ..graph.scaling import size_of, total_of
 from ..maxflow.api import max_flow
 from ..maxflow.result import MaxFlowResult
@@ -31,7 +31,6 @@ from .base import (
     FlowReduction,
     check_fits,
     difference,
-    join,
     totals,
     vertex_numbers,
 )

@@ -27,7 +27,7 @@ from ..certify.min_cost_flow import amount_slack, cut_bound, dual_bound, is_near
 from ..errors import CapacityOverflowError, NotOptimalError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network, lower_of, supplies_or_own
 from ..graph.edge_tables import ColumnNames
-from ..graph.network import INT64_MAX, FlowNetwork, exact_sum
+from ..graph.network import INT64_MAX, FlowNetwork, exact_sum, join
 from ..maxflow.api import max_flow
 from ..method_names import CostFlowMethodName, DeviceName
 from ..mincost.api import min_cost_flow
@@ -38,7 +38,7 @@ from ..solving.call import Keywords, Request
 from ..solving.run import Deadline
 from ..solving.timing import timed
 from ..stats import MinCostStats, SolveStats, added_up
-from .base import difference, join, of_given, totals, vertex_numbers
+from .base import difference, of_given, totals, vertex_numbers
 from .feasible import CirculationAsMaxFlow
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, NetworkInput, Vertices
-from ..graph.network import FlowNetwork
+from ..graph.network import FlowNetwork, join
 from ..maxflow.result import MaxFlowResult
-from .base import FlowAndCut, FlowReduction, check_fits, join, read_flow_problem, sum_of, vertex_numbers
+from .base import FlowAndCut, FlowReduction, check_fits, read_flow_problem, sum_of, vertex_numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

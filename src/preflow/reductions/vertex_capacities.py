@@ -19,13 +19,12 @@ from ..certify.flow import check_flow
 from ..drawing.networks import Arcs, draw_flow, flow_texts, removed_colours
 from ..errors import InvalidInputError, VerificationError
 from ..graph.edge_tables import FlowByLabel, labelled_pairs, labels_of
-from ..graph.network import FlowNetwork, read_capacities
+from ..graph.network import FlowNetwork, join, read_capacities
 from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..solving.drawn import DrawnResult
 from .base import (
     FlowReduction,
     check_fits,
-    join,
     net_flow,
     one_way,
     only,

@@ -27,20 +27,17 @@ from ..arrays import AnyArray, Array, Number
 from ..certify.fields import check_kind, checked_array, checked_number
 from ..certify.transport import TransportCosts
 from ..cuda.runtime import is_on_gpu
-from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
+from ..errors import InvalidInputError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
-from ..graph.network import exact_sum
 from ..graph.placement import host_array, without_gradient
 from ..graph.point_costs import PointCosts
-from ..graph.standard_form import MOST
+from ..graph.sums import exact_total, parts_of_sum
 from ..graph.unmatched_cost import read_unmatched_cost
 from .result import TransportResult
 
 #: Costs with one more row and one more column: those of points become dense.
 StoredCosts = DenseCosts | SparseCosts | DeviceCosts
-#: So many floats have the sum of floats of usual sizes.
-MOST_PARTS = 4
 #: A sum of floats may be off by this part for each number: by so much an amount may pass it.
 ROUNDING = 2.0**-50
 
@@ -242,7 +239,7 @@ class PartialTransportResult(TransportResult):
             raise VerificationError("the plan moves more than the amount")
 
     def __repr__(self) -> str:
-        sums = ((_total(self._to_host(part)), what) for part, what in self._stay())
+        sums = ((exact_total(self._to_host(part)), what) for part, what in self._stay())
         stay = "".join(f", {total:,} {what}" for total, what in sums if total)
         return super().__repr__().replace(f", {self._how()}>", f"{stay}, {self._how()}>")
 
@@ -274,7 +271,7 @@ def _read_amounts(given: AnyArray, leading: tuple[int, ...], a: Array, b: Array)
     found: list[Number | None] = []
     for x, y, amount in zip(a, b, np.broadcast_to(array, leading).ravel().tolist(), strict=True):
         whole = x.dtype.kind == y.dtype.kind == "i" and float(amount).is_integer()
-        side, most = min(("rows", _total(x)), ("columns", _total(y)), key=lambda each: each[1])
+        side, most = min(("rows", exact_total(x)), ("columns", exact_total(y)), key=lambda each: each[1])
         if amount > most * (1 if whole else 1 + (len(x) + len(y)) * ROUNDING):
             error = InvalidInputError(f"amount is {amount:,}, and the {side} have {most:,} together")
             raise error.advising("partial", True, "moves as much as possible")
@@ -285,39 +282,8 @@ def _read_amounts(given: AnyArray, leading: tuple[int, ...], a: Array, b: Array)
 def _left(a: Array, b: Array, amount: Number | None) -> tuple[list[Number], list[Number]]:
     """Return what stays in the rows, and what the columns lack, where an amount is moved: parts of sums."""
     if amount is None:
-        return _parts(a, b), _parts(b, a)
-    return _parts(a, amount), _parts(b, amount)
-
-
-def _parts(masses: Array, less: Array | Number) -> list[Number]:
-    """Return numbers whose sum is that of masses, less others: none where it is not above 0.
-
-    Float64 cannot represent a sum of floats. What rounding adds or takes would have to be moved as well.
-    """
-    parts: list[Number] = []
-    while len(parts) < MOST_PARTS:
-        taken = np.append(less, np.array(parts, dtype=masses.dtype))
-        part = _total(masses, taken)
-        if part > 0 and _total(masses, np.append(taken, part)) < 0:
-            part = math.nextafter(part, 0)
-        if part <= 0:
-            break
-        parts.append(part)
-    return parts
-
-
-def _total(masses: Array, less: Array | Number = 0) -> Number:
-    """Return the sum of masses, less one number or several; of floats rounded once."""
-    taken = np.atleast_1d(np.asarray(less))
-    if masses.dtype.kind == taken.dtype.kind == "i":
-        found = int(exact_sum(masses)) - int(exact_sum(taken))
-        if abs(found) >= MOST:
-            raise CapacityOverflowError("the masses sum to 2**62 or more")
-        return found
-    try:
-        return math.fsum([*masses.tolist(), *(-taken).tolist()])
-    except OverflowError:
-        raise CapacityOverflowError("the masses sum to more than float64 can represent") from None
+        return parts_of_sum(a, b), parts_of_sum(b, a)
+    return parts_of_sum(a, amount), parts_of_sum(b, amount)
 
 
 def _with(side: Array, parts: tuple[list[Number], ...], least: int) -> Array:
@@ -385,7 +351,7 @@ def _enlarged(
 
 def _moved(whole: TransportResult, shape: tuple[int, int, int]) -> Number:
     """Return what a plan of a larger problem moves from given rows to given columns."""
-    return _total(_real_part(whole, shape)["mass"])
+    return exact_total(_real_part(whole, shape)["mass"])
 
 
 def _real_part(whole: TransportResult, shape: tuple[int, int, int], priced: bool = False) -> dict[str, Array]:

@@ -1,0 +1,46 @@
+"""Sums of amounts without rounding, as one number or as several."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..arrays import Array, Number
+from ..errors import CapacityOverflowError
+from .network import exact_sum
+from .standard_form import MOST
+
+#: So many floats have the sum of floats of usual sizes.
+MOST_PARTS = 4
+
+
+def parts_of_sum(amounts: Array, less: Array | Number = 0) -> list[Number]:
+    """Return numbers above 0 whose sum is that of amounts, less others; none where it is not above 0.
+
+    One float cannot represent a sum of floats, and what rounding adds or takes would have to be sent as well.
+    """
+    parts: list[Number] = []
+    while len(parts) < MOST_PARTS:
+        taken = np.append(less, np.array(parts, dtype=amounts.dtype))
+        part = exact_total(amounts, taken)
+        if part > 0 and exact_total(amounts, np.append(taken, part)) < 0:
+            part = math.nextafter(part, 0)
+        if part <= 0:
+            break
+        parts.append(part)
+    return parts
+
+
+def exact_total(amounts: Array, less: Array | Number = 0) -> Number:
+    """Return the sum of amounts, less one number or several; of floats rounded once."""
+    taken = np.atleast_1d(np.asarray(less))
+    if amounts.dtype.kind == taken.dtype.kind == "i":
+        found = int(exact_sum(amounts)) - int(exact_sum(taken)) if len(amounts) else 0
+        if abs(found) >= MOST:
+            raise CapacityOverflowError("the amounts sum to 2**62 or more")
+        return found
+    try:
+        return math.fsum([*amounts.tolist(), *(-taken).tolist()])
+    except OverflowError:
+        raise CapacityOverflowError("the amounts sum to more than float64 can represent") from None
