@@ -9,7 +9,7 @@ import pytest
 
 import preflow
 import preflow.vision
-from preflow.progress import ProgressReport, reporting
+from preflow.progress import ProgressReport, part_of, reporting
 
 PNG = b"\x89PNG\r\n"
 
@@ -82,6 +82,20 @@ def test_progress_is_one_line_of_text(
     lines = [line.rstrip() for line in text.split("\r")]
     assert any(line.startswith("compiling max_flow for int64 |") for line in lines)
     assert any(line.startswith("settled |") and " 50.0 %" in line for line in lines)
+
+
+def test_a_bar_never_goes_back() -> None:
+    """Also where what is left grows, and where one solve follows another."""
+    shares: list[float] = []
+    with reporting(lambda moment: shares.append(moment.settled)) as report:
+        assert report is not None
+        for first in (0.0, 0.5):
+            inner = part_of(report, first, first + 0.5)
+            assert inner
+            for share in (0.2, 1.0, 0.1):
+                inner(ProgressReport(1.0, share, 0, 0))
+    assert shares == [0.1, 0.5, 0.5, 0.6, 1.0, 1.0]
+    assert part_of(None, 0, 1) is False
 
 
 def test_pictures(monkeypatch: pytest.MonkeyPatch) -> None:

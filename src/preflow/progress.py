@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shutil import get_terminal_size
+from typing import Literal
 
 from .errors import InvalidInputError
 
@@ -69,11 +70,33 @@ class Steps:
         self.report(ProgressReport(time.perf_counter() - self._start, share, 0, 0, step=text))
 
 
+def part_of(report: Reporter | None, first: float, last: float) -> Reporter | Literal[False]:
+    """Return the `progress` of a solve within another one: its reports fill a part of the bar."""
+    if report is None:
+        return False
+
+    def within(moment: ProgressReport) -> None:
+        report(replace(moment, settled=first + (last - first) * moment.settled))
+
+    return within
+
+
+def _growing(report: Reporter) -> Reporter:
+    """Return a function that reports the largest share so far: what is left may grow in a solve."""
+    shares = [0.0]
+
+    def grown(moment: ProgressReport) -> None:
+        shares[0] = max(shares[0], moment.settled)
+        report(replace(moment, settled=shares[0]))
+
+    return grown
+
+
 @contextmanager
 def reporting(progress: bool | Reporter) -> Iterator[Reporter | None]:
     """Yield the function to call with each report; True draws a line on standard error."""
     if callable(progress):
-        yield progress
+        yield _growing(progress)
         return
     if not isinstance(progress, bool):
         raise InvalidInputError(f"progress must be a bool or a function, got {progress!r}")
@@ -95,4 +118,4 @@ def reporting(progress: bool | Reporter) -> Iterator[Reporter | None]:
             counted = report.step or f"{report.relabels:,} relabels"
             bar.set_postfix_str(f"{counted}, {report.elapsed:.0f} s")
 
-        yield draw
+        yield _growing(draw)

@@ -136,6 +136,22 @@ def test_labels_have_one_palette_in_all_pictures() -> None:
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["1", "2"]
 
 
+def test_fifty_roads_have_their_amounts_where_there_is_flow_and_names_fit() -> None:
+    towns = ["Hamburg", "Dortmund", "Frankfurt", "Nürnberg", "Stuttgart", "München", "Aachen", "Köln"]
+    roads = [(a, b, 3 + i + j, 2) for i, a in enumerate(towns) for j, b in enumerate(towns) if a != b]
+    result = preflow.min_cost_flow(roads, {"Hamburg": 20, "München": -20})
+    axes = result.plot()
+    texts = [text.get_text() for text in axes.texts]
+    amounts = [text for text in texts if " at " in text]
+    assert len(amounts) == np.count_nonzero(result.flow) > 0
+    assert all(text.endswith(" at 2") for text in amounts)
+    figure = axes.figure
+    figure.canvas.draw()
+    wide = max(text.get_window_extent().width for text in axes.texts if text.get_text() in towns)
+    points = axes.collections[0].get_sizes()[0] ** 0.5
+    assert wide < points * figure.dpi / 72
+
+
 def test_a_comparison_is_bars() -> None:
     network = preflow.FlowNetwork.from_arrays([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
     table = preflow.compare(network, 0, 3, methods=["serial-fifo", "serial-hi-pr"])

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 #: Width in points of an arc without flow, and of the arc with the largest flow.
 THINNEST, THICKEST = 0.8, 5.0
-#: Amounts and costs are written beside arcs if there are at most this many.
+#: Amounts and costs are written beside arcs if there are at most this many. Where there are more, only arcs
+#: with flow have them, up to twice as many.
 MOST_TEXTS = 40
 #: Where on an arc its text is; half-way the texts of crossing arcs would lie upon each other.
 TEXT_AT = 0.36
@@ -74,9 +75,16 @@ def draw_flow(
     place = in_layers(n, tail, head, first, last)
     width = np.ptp(place[:, 0]) if n else 1.0
     height = np.ptp(place[:, 1]) if n else 1.0
-    axes = axes_for(ax, size=(min(14.0, max(5.0, 1.2 * width + 1)), min(11.0, max(3.0, height + 1))))
     named = n <= MOST_NAMES
-    size = 420 if named else 40
+    size = _size_of(labels, n)
+    room = max(1.0, size**0.5 / 36)  # long names need larger circles, which are further apart
+    axes = axes_for(
+        ax, size=(min(16.0, max(5.0, room * 1.2 * width + 1)), min(14.0, max(3.0, room * height + 1)))
+    )
+    used = arcs.flow != 0
+    written = (
+        np.ones(len(tail), np.bool_) if len(tail) <= MOST_TEXTS else used & (used.sum() <= 2 * MOST_TEXTS)
+    )
     largest = float(np.abs(arcs.flow).max(initial=0)) or 1.0
     turned = arcs.flow < 0
     ends = np.where(turned, head, tail), np.where(turned, tail, head)
@@ -84,7 +92,7 @@ def draw_flow(
         share = abs(float(arcs.flow[k])) / largest
         colour = RED if arcs.cut[k] else BLUE if share else PALE_GREY
         _draw_arc(axes, place[u], place[v], bend, colour, share, bool(arcs.cut[k]), size)
-        if len(tail) <= MOST_TEXTS and arcs.text[k]:
+        if written[k] and arcs.text[k]:
             _write(axes, place[u], place[v], bend, arcs.text[k], RED if arcs.cut[k] else "0.2")
     _draw_vertices(axes, place, colours, labels, size if n else 0, named)
     return axes
@@ -116,8 +124,17 @@ def draw_graph(
             if text[k]:
                 _write(axes, place[u], place[v], 0.0, text[k], RED if chosen[k] else "0.2")
     named = n <= MOST_NAMES
-    _draw_vertices(axes, place, colours, labels, 420 if named else 40, named)
+    _draw_vertices(axes, place, colours, labels, _size_of(labels, n), named)
     return axes
+
+
+def _size_of(labels: Sequence[Hashable] | None, num_vertices: int) -> float:
+    """Return the area of circles, in square points, that are as wide as the longest name in them."""
+    if num_vertices > MOST_NAMES:
+        return 40.0
+    names = range(num_vertices) if labels is None else labels
+    longest = max((len(short(name)) for name in names), default=0)
+    return float(max(20.5, 4.6 * longest + 5) ** 2)
 
 
 def side_colours(in_sink_side: NDArray[np.bool_]) -> list[str]:
@@ -211,7 +228,7 @@ def _hits_a_vertex(place: NDArray[np.float64], u: int, v: int, bend: float) -> b
 
 
 def _draw_arc(
-    axes: Axes, start: Array, end: Array, bend: float, colour: str, share: float, cut: bool, size: int
+    axes: Axes, start: Array, end: Array, bend: float, colour: str, share: float, cut: bool, size: float
 ) -> None:
     from matplotlib.patches import FancyArrowPatch
 
@@ -261,7 +278,7 @@ def _draw_vertices(
     place: NDArray[np.float64],
     colours: list[str],
     labels: Sequence[Hashable] | None,
-    size: int,
+    size: float,
     named: bool,
 ) -> None:
     axes.scatter(place[:, 0], place[:, 1], s=size, c=colours, edgecolors="0.35", linewidths=1, zorder=3)

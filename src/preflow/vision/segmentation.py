@@ -40,7 +40,7 @@ from ..graph.placement import host_array
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
-from ..progress import Reporter
+from ..progress import Reporter, part_of, reporting
 from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import HEADLINES
 from ..solving.run import Deadline
@@ -615,28 +615,29 @@ def grabcut(
     mixtures = [palette.mixture(side, components) for side in counts]
     energies: list[float] = []
     converged = False
-    while len(energies) < iterations and not converged and object_now.any() and not object_now.all():
-        mixtures = [palette.refit(mixture, side) for mixture, side in zip(mixtures, counts, strict=True)]
-        likely_object, likely_rest = (mixture.likelihood(palette.monomials) for mixture in mixtures)
-        network = links.network(palette, likely_object - likely_rest, hard_object, hard_rest)
-        cut = grid_cut(
-            network,
-            method=method,
-            device=device,
-            threads=threads,
-            time_limit=deadline.left(),
-            progress=progress,
-            warm_start=cut,
-        )
-        # The capacity of the cut is relative to every pixel having its likelier label, or that of its seed.
-        free = float((all_pixels - of_object - of_rest) @ np.maximum(likely_object, likely_rest))
-        free += float(of_object @ likely_object + of_rest @ likely_rest)
-        energies.append(float(cut.upper_bound) / CAPACITY_PER_NAT - free)
-        converged = bool((cut.labels == object_now).all())
-        object_now = np.asarray(cut.labels)
-        counts = _counts_on_both_sides(palette, all_pixels, object_now)
-        if cut.status != "optimal":
-            break
+    with reporting(progress) as report:
+        while len(energies) < iterations and not converged and object_now.any() and not object_now.all():
+            mixtures = [palette.refit(mixture, side) for mixture, side in zip(mixtures, counts, strict=True)]
+            likely_object, likely_rest = (mixture.likelihood(palette.monomials) for mixture in mixtures)
+            network = links.network(palette, likely_object - likely_rest, hard_object, hard_rest)
+            cut = grid_cut(
+                network,
+                method=method,
+                device=device,
+                threads=threads,
+                time_limit=deadline.left(),
+                progress=part_of(report, 1 - 0.5 ** len(energies), 1 - 0.5 ** (len(energies) + 1)),
+                warm_start=cut,
+            )
+            # The capacity of a cut is relative to every pixel having its likelier label, or its seed's.
+            free = float((all_pixels - of_object - of_rest) @ np.maximum(likely_object, likely_rest))
+            free += float(of_object @ likely_object + of_rest @ likely_rest)
+            energies.append(float(cut.upper_bound) / CAPACITY_PER_NAT - free)
+            converged = bool((cut.labels == object_now).all())
+            object_now = np.asarray(cut.labels)
+            counts = _counts_on_both_sides(palette, all_pixels, object_now)
+            if cut.status != "optimal":
+                break
     assert cut is not None
     if not object_now.any():
         logger.warning(EMPTY)
