@@ -46,7 +46,7 @@ LINES = {
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 5380,  # masses may stay where they are
-    "vision": 9911,  # volumes in TIFF and folders, written too; what decoders of pictures drop is told
+    "vision": 9918,  # volumes in TIFF and folders, written too; what decoders of pictures drop is told
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471

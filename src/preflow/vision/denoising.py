@@ -37,7 +37,7 @@ from ..graph.placement import host_array
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
-from ..progress import Reporter
+from ..progress import Reporter, part_of, reporting
 from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import HEADLINES, Status
 from ..solving.run import Deadline
@@ -236,16 +236,16 @@ def denoise(
         "method": method,
         "device": device,
         "threads": threads,
-        "progress": progress,
     }
     cuts: list[GridCutResult] = []
     channels: list[_Denoising] = []
     results, energy = [], 0.0
-    for plane in planes:
-        grey = _grey_values(plane, given.dtype, levels)
-        channels.append(_Denoising(plane, grey, weight, data, half, given.dtype))
-        results.append(channels[-1].solve(cuts, deadline, solver))
-        energy += channels[-1].energy(results[-1])
+    with reporting(progress) as report:
+        for plane in planes:
+            grey = _grey_values(plane, given.dtype, levels)
+            channels.append(_Denoising(plane, grey, weight, data, half, given.dtype))
+            results.append(channels[-1].solve(cuts, deadline, solver, report))
+            energy += channels[-1].energy(results[-1])
     out = results[0] if channel_axis is None else np.stack(results, axis=channel_axis)
     out = out.astype(given.dtype)
     out.flags.writeable = False
@@ -276,13 +276,20 @@ class _Denoising:
         self.links = [round(min(self.scale * weight / math.hypot(*offset), outweighs)) for offset in half]
 
     def solve(
-        self, cuts: list[GridCutResult], deadline: Deadline, solver: dict[str, Any]
+        self,
+        cuts: list[GridCutResult],
+        deadline: Deadline,
+        solver: dict[str, Any],
+        report: Reporter | None,
     ) -> NDArray[np.float64]:
         """Return the channel of least energy; append the cuts that find it."""
 
         def solved(network: GridNetwork) -> GridCutResult:
             previous = cuts[-1] if len(cuts) > first else None
-            cuts.append(grid_cut(network, warm_start=previous, time_limit=deadline.left(), **solver))
+            # How many cuts there will be is not known: each fills half of what is left of the bar.
+            share = part_of(report, 1 - 0.5 ** len(cuts), 1 - 0.5 ** (len(cuts) + 1))
+            limit = deadline.left()
+            cuts.append(grid_cut(network, warm_start=previous, time_limit=limit, progress=share, **solver))
             return cuts[-1]
 
         first = len(cuts)
