@@ -65,16 +65,20 @@ def _outside_of_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
     outside: Callable[..., Any] | None = None
 
     @wraps(function)
+    def explained(*arguments: Any, **named: Any) -> Any:
+        try:
+            return function(*arguments, **named)
+        except TypeError as error:
+            _explain(error, function, named)
+            raise
+
+    @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
         nonlocal outside
         if "torch._dynamo" not in sys.modules:  # the compiler, which Torch loads when it is first used
-            try:
-                return function(*arguments, **named)
-            except TypeError as error:
-                _explain(error, function, named)
-                raise
+            return explained(*arguments, **named)
         if outside is None:
-            outside = sys.modules["torch"].compiler.disable(function)
+            outside = sys.modules["torch"].compiler.disable(explained)
         return outside(*arguments, **named)
 
     return call

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import preflow
+from preflow.cuda import runtime
 from preflow.errors import InvalidInputError, InvalidTypeError, NotOptimalError
 from tests.support.tensors import Tensor
 
@@ -155,3 +156,20 @@ def test_items_of_a_batch_that_stopped() -> None:
     assert stopped[1].gap == pytest.approx(1)
     with pytest.raises(NotOptimalError):
         _ = stopped[1].cost
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+def test_lists_and_items_on_a_gpu(gpu: runtime.Device, library: str) -> None:
+    module = pytest.importorskip(library)
+    costs = matrices(np.float32)
+    there = [gpu.xp.asarray(each) if library == "cupy" else module.from_numpy(each).cuda() for each in costs]
+    expected, found = preflow.linear_assignment(costs), preflow.linear_assignment(there)
+    found.verify()
+    assert found.pairs() == expected.pairs() == [one.pairs() for one in found]
+    for one, cost in zip(found, costs, strict=True):
+        one.verify()
+        assert type(one.row) is type(one.u) is type(there[0])
+        assert one.u.shape == cost.shape[:1]
+        assert one.cost == pytest.approx(preflow.linear_assignment(cost).cost)
+    found[1:3].verify()
