@@ -279,7 +279,7 @@ def test_advice_is_told_as_options() -> None:
     )
     assert str(error).startswith("no; partial=True helps; weight=False counts; device='cpu' can;")
     assert as_told_by(assign, error) == "no; --partial helps; --device cpu can; --unmatched-cost 3 pays"
-    assert as_told_by(solve, error) == "no; --device cpu can"
+    assert as_told_by(solve, error) == "no; --partial helps; --device cpu can"
     assert copy.deepcopy(error).advice == error.advice
     assert str(copy.copy(error)) == str(error)
     question = InvalidInputError("cost='weight'?").advising("weight", False, "counts")

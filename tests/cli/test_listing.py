@@ -59,7 +59,7 @@ def test_help_texts_are_those_of_the_functions() -> None:
     command = app.commands["segment-labels"]
     texts = {each.name: getattr(each, "help", "") for each in command.get_params(click.Context(command))}
     assert texts["connectivity"].startswith("4 or 8 neighbours in an image")
-    assert texts["connectivity"].endswith("Default: all pixels that share a corner.")
+    assert texts["connectivity"].endswith("2 in a signal, 8 in a series of volumes.")
     assert texts["method"] == 'A name from `preflow methods grid_cut`, or "auto".'
     assert "if there is one and --threads is not given" in texts["device"]
 
