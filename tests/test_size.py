@@ -24,10 +24,10 @@ LINES = {
     "assignment": 10501,  # columns of tables are named
     "bipartite": 5078,  # columns of tables are named
     "certify": 4839,  # what a cut allows counts here, and what lower bounds bring into it
-    "cli": 4222,  # segment-labels of volumes
+    "cli": 4234,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 1943,  # columns of tables are named
     "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
-    "distributed": 7501,  # arguments by name
+    "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
@@ -46,7 +46,7 @@ LINES = {
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 5380,  # masses may stay where they are
-    "vision": 9918,  # volumes in TIFF and folders, written too; what decoders of pictures drop is told
+    "vision": 10045,  # volumes in TIFF and folders, of other sides, as arrays; what decoders drop is told
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471

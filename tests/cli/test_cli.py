@@ -568,7 +568,7 @@ def test_segment_labels(square: str, tmp_path: Path) -> None:
     ):
         assert message in fail("segment-labels", square, *files, *arguments)
     assert "ends in .png" in fail("segment-labels", square, "--out", "x.jpg", *seeds)
-    assert "ends in .npy" in fail("segment-labels", square, *files[:2], "--labels", "x.png", *seeds)
+    assert "ends in .npy" in fail("segment-labels", square, *files[:2], "--labels", "x.jpg", *seeds)
 
 
 def test_segment_in_a_box_shows_sizes_and_times(square: str, tmp_path: Path) -> None:
@@ -596,7 +596,7 @@ def test_segment_of_a_volume(tmp_path: Path) -> None:
     succeed("segment", file, *files, *seeds, "--smoothness", "5", "--verify")
     assert (read_volume(mask).values == (values.T > 0)).all()
     assert (read_volume(mask).affine == np.diag([2.0, 2.0, 3.0, 1.0])).all()
-    assert read_image(tmp_path / "out.png").shape == (12, 14 + 14 + 12, 3)
+    assert read_image(tmp_path / "out.png").shape == (15, 14 + 14 + 12, 3)
     painted = np.where(values > 0, 1, 2).astype(np.uint8)
     nibabel.save(nibabel.Nifti1Image(painted, np.eye(4)), labels)
     succeed("segment", file, *files, "--scribbles", labels)
@@ -637,11 +637,49 @@ def test_labels_of_a_volume(tmp_path: Path) -> None:
         assert "10 x 12 x 14" in succeed(*files, labels, *seeds, "--smoothness", "1", "--verify")
         assert (read_volume(labels).values == truth).all()
         assert read_volume(labels).spacing == pytest.approx((3, 2, 2))
-        assert read_image(out).shape == (12, 14 + 14 + 12, 3)
+        assert read_image(out).shape == (15, 14 + 14 + 12, 3)
         write_labels(markers, np.where(np.indices(truth.shape).sum(0) % 3, 0, truth), like)
+        between = [*seeds[:2], "--seed", "2=50:150", "--seed", "3=>150"]
+        succeed(*files, labels, *between, "--spacing", "0.5,1,4")
+        assert (read_volume(labels).values == truth).all()
+        assert read_volume(labels).spacing == pytest.approx((4, 1, 0.5))
         succeed(*files, str(tmp_path / "l.npy"), "--markers", markers)
         assert (np.load(tmp_path / "l.npy") == truth).all()
     assert "ends in .npy" in fail(*files, str(tmp_path / "l.png"), *seeds)
+    far = ["--seed", "1=<20", "--seed", "70000=>150"]
+    assert "labels from 0 to 65,535" in fail(*files, str(tmp_path / "far.tif"), *far)
+
+
+def test_given_sides_are_those_of_the_mask(tmp_path: Path) -> None:
+    for package in ("nibabel", "tifffile", "imageio"):
+        pytest.importorskip(package)
+    from preflow.vision import read_volume, write_image
+
+    slices = tmp_path / "slices"
+    slices.mkdir()
+    for k in range(4):
+        write_image(
+            slices / f"s{k}.png", np.where(np.indices((9, 8)).sum(0) > 8 + k, 200, 10).astype(np.uint8)
+        )
+    for name in ("m.tif", "m.nii.gz"):
+        mask, out = str(tmp_path / name), str(tmp_path / "o.png")
+        files = ["segment", str(slices), "--out", out, "--mask", mask, "--spacing", "0.2,0.3,0.5"]
+        succeed(*files, "--foreground", "150:255", "--background", "<20")
+        found = read_volume(mask)
+        assert found.spacing == pytest.approx((0.5, 0.3, 0.2))
+        assert (found.values == (read_volume(slices) > 100)).all()
+
+
+@pytest.mark.parametrize("kind", ["png", "tif"])
+def test_labels_of_an_image_are_a_picture(tmp_path: Path, kind: str) -> None:
+    pytest.importorskip("imageio")
+    from preflow.vision import read_image, write_image
+
+    image = np.where(np.indices((9, 8)).sum(0) > 8, 200, 10).astype(np.uint8)
+    file, out, labels = (str(tmp_path / name) for name in ("i.png", "o.png", f"l.{kind}"))
+    write_image(file, image)
+    succeed("segment-labels", file, "--out", out, "--labels", labels, "--seed", "1=<20", "--seed", "300=>150")
+    assert (read_image(labels) == np.where(image > 100, 300, 1)).all()
 
 
 def test_stacks_and_folders_are_volumes(tmp_path: Path) -> None:

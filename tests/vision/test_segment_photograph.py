@@ -384,15 +384,18 @@ def test_overlay_keeps_the_object_and_marks_the_rest():
     assert picture[10, beside].tolist() == [0, 255, 80]
 
 
-def test_large_seeds_are_translucent_in_an_overlay():
+def test_seeds_in_an_overlay_leave_the_photograph_visible():
     image = np.full((20, 30), 200, np.uint8)
     foreground, background = np.zeros((2, 20, 30), bool)
-    foreground[5:15, 5:15], background[:, 20:] = True, True
+    foreground[5:8, 5:9], background[:, 20:] = True, True
     picture = overlay(image, foreground, seeds=(foreground, background))
-    assert picture[5, 9].tolist() == [255, 0, 0]
-    assert picture[9, 9].tolist() == [219, 130, 130]
+    assert picture[5, 7].tolist() == [255, 0, 0]
+    assert picture[6, 7].tolist() == [219, 130, 130]  # small: translucent
     assert picture[9, 20].tolist() == [0, 0, 255]
-    assert picture[9, 29].tolist() == [46, 46, 135]
+    assert picture[9, 29].tolist() == [70, 70, 70]  # large: an outline
+    scattered = np.indices(image.shape).sum(0) % 3 > 0  # as thresholds of a noisy scan are
+    picture = overlay(image, foreground, seeds=(foreground, scattered & ~foreground))
+    assert (picture[:, 20:] == 70).all()
 
 
 def test_cutout_is_transparent_around_the_object():

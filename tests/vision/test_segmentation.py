@@ -321,6 +321,12 @@ def test_seeds_of_a_volume_have_a_z():
 def test_seeds_by_value_and_by_label():
     values = np.arange(12).reshape(3, 4)
     assert (parse_seeds((3, 4), [">8", " <2"], values=values) == ((values > 8) | (values < 2))).all()
+    between = (values >= 2) & (values <= 8)
+    assert (parse_seeds((3, 4), [" 2:8 "], values=values) == between).all()
+    assert parse_seeds((3, 4), ["-1e3 : 1e3"], values=-values).all()
+    for wrong in ("8:2", "2:", ":", "1:2:3", "a:b", ">1:2", "nan:3"):
+        with pytest.raises(InvalidInputError, match="is no range of values"):
+            parse_seeds((3, 4), [wrong], values=values)
     with pytest.raises(InvalidInputError, match="needs a grey image"):
         parse_seeds((3, 4), [">8"])
     with pytest.raises(InvalidInputError, match="no range of values"):

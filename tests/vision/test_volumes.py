@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from preflow.vision import (
     read_volume,
     segment,
     segment_labels,
+    volume_overlay,
     write_image,
     write_labels,
     write_volume,
@@ -37,8 +40,8 @@ class TestVolume:
     def test_a_volume_is_an_array(self):
         assert np.array_equal(THICK, STACK)
         assert np.asarray(THICK) is STACK
-        copy = np.array(THICK)
-        copy[:] = 0
+        own = np.array(THICK)
+        own[:] = 0
         assert STACK.any()
         assert np.asarray(THICK, float).dtype == float
         mask = THICK > 195
@@ -46,6 +49,50 @@ class TestVolume:
         assert (mask == (STACK > 195)).all()
         assert ((THICK >= 7) == (STACK >= 7)).all()
         assert (np.sqrt(THICK + 1.0) == np.sqrt(STACK + 1.0)).all()
+
+    def test_attributes_and_items_are_those_of_the_array(self):
+        assert (THICK.shape, THICK.ndim, len(THICK), THICK.dtype) == ((6, 7, 8), 3, 6, np.uint8)
+        assert THICK.mean() == STACK.mean()
+        assert (THICK[2, ::2] == STACK[2, ::2]).all()
+        assert (THICK.astype(float) == STACK).all()
+        for copied in (copy.deepcopy(THICK), pickle.loads(pickle.dumps(THICK))):
+            assert (copied == THICK).all()
+            assert copied.spacing == THICK.spacing
+        with pytest.raises(AttributeError):
+            THICK.spacings  # noqa: B018
+
+    def test_lists_are_values_and_sides_are_no_affine(self):
+        assert repr(Volume([[[1, 2]]], np.eye(4))) == "Volume(1 x 1 x 2 int64, 1 x 1 x 1 mm)"
+        with pytest.raises(InvalidInputError, match=r"numpy\.diag\(\[x, y, z, 1\]\)"):
+            Volume(STACK, (2, 1, 1))
+        with pytest.raises(InvalidInputError, match=r"expected \(d, h, w\)"):
+            Volume(STACK[0], np.eye(4))
+
+    def test_other_sides_leave_place_and_directions(self):
+        turned = np.array([[0, 0, -2, 5.0], [3, 0, 0, 6], [0, 4, 0, 7], [0, 0, 0, 1]])
+        volume = Volume(STACK, turned).with_spacing((0.5, 0.2, 0.1))
+        assert volume.spacing == pytest.approx((0.5, 0.2, 0.1))
+        assert volume.directions == Volume(STACK, turned).directions
+        assert volume.affine == pytest.approx(
+            np.array([[0, 0, -0.5, 5], [0.1, 0, 0, 6], [0, 0.2, 0, 7], [0, 0, 0, 1]])
+        )
+        assert Volume(STACK, np.zeros((4, 4))).with_spacing((3, 2, 1)).spacing == (3, 2, 1)
+        for wrong in ((1, 1), (1, 1, 0), (1, 1, np.inf)):
+            with pytest.raises(InvalidInputError, match="3 positive numbers"):
+                THICK.with_spacing(wrong)
+
+    def test_a_painting_keeps_the_sides_that_were_given(self):
+        assert Painting(THICK, spacing=(3, 2, 1)).volume.spacing == (3, 2, 1)
+        assert Painting(THICK).volume is THICK
+
+    def test_slices_have_the_proportions_of_the_voxels(self):
+        # z twice as long as the shorter sides: slices of constant z, y, x are 7 x 8, 6 x 8 and 6 x 7 voxels
+        volume = Volume(STACK, np.diag([1, 1, 2, 1.0]))
+        assert volume_overlay(volume, STACK > 100).shape == (12, 8 + 8 + 7, 3)
+        assert labels_picture((STACK > 100).astype(int), volume).shape == (12, 8 + 8 + 7, 3)
+        assert volume_overlay(STACK, STACK > 100).shape == (7, 8 + 8 + 7, 3)
+        needle = Volume(STACK, np.diag([1e-5, 1e-5, 1, 1.0]))
+        assert max(volume_overlay(needle, STACK > 100).shape) <= 10 * 8
 
     def test_functions_take_it_with_its_spacing(self):
         foreground, background = THICK > 200, THICK < 50
@@ -65,7 +112,7 @@ class TestVolume:
 
     def test_labels_of_a_volume_are_drawn_as_three_slices(self):
         page = labels_picture(np.ones(STACK.shape, int), THICK)
-        assert page.shape == (7, 8 + 8 + 7, 3)
+        assert page.shape == (6 * 8, 8 * 2 + 8 * 2 + 7, 3)
         with pytest.raises(InvalidInputError, match="volume_overlay shows a volume"):
             overlay(STACK, STACK > 7)
 
@@ -92,6 +139,36 @@ class TestNifti:
             nibabel.Nifti1Image(np.zeros((6, 5, 4, 1), dtype=np.int16), np.eye(4)), tmp_path / "v.nii"
         )
         assert read_volume(tmp_path / "v.nii").values.shape == (4, 5, 6)
+
+    @pytest.mark.parametrize("byteorder", "<>")
+    def test_the_second_version_of_nifti(self, tmp_path, byteorder):
+        import nibabel
+
+        header = nibabel.Nifti2Header(endianness=byteorder)
+        image = nibabel.Nifti2Image(STACK.T.astype(np.int16), THICK.affine, header)
+        for name in ("v.nii", "v.nii.gz"):
+            nibabel.save(image, tmp_path / name)
+            volume = read_volume(tmp_path / name)
+            assert (volume == STACK).all()
+            assert volume.spacing == THICK.spacing
+        (tmp_path / "v.nii").write_bytes((tmp_path / "v.nii").read_bytes()[:700])
+        with pytest.raises(ParseError, match="its header announces"):
+            read_volume(tmp_path / "v.nii")
+
+    def test_other_files_are_told_the_way(self, tmp_path):
+        (tmp_path / "scan.nrrd").write_bytes(b"NRRD0004")
+        with pytest.raises(ParseError, match=r"SimpleITK\.WriteImage"):
+            read_volume(tmp_path / "scan.nrrd")
+        (tmp_path / "series").mkdir()
+        (tmp_path / "series" / "IM1.dcm").write_bytes(bytes(128) + b"DICM")
+        with pytest.raises(ParseError, match="DICOM by dcm2niix"):
+            read_volume(tmp_path / "series")
+
+    @pytest.mark.parametrize("write", [write_labels, write_volume])
+    def test_what_is_written_needs_a_place(self, tmp_path, write):
+        for like in (STACK, "scan.tif"):
+            with pytest.raises(InvalidInputError, match="like must be a Volume, got"):
+                write(tmp_path / "out.tif", STACK, like)
 
     def test_missing_and_damaged_volumes(self, tmp_path, capfd):
         import nibabel
@@ -239,7 +316,12 @@ class TestTiff:
         path = tmp_path / "stack.tif"
         channels = np.stack([STACK] * 2, 1)
         self.tifffile.imwrite(path, channels, imagej=True, metadata={"axes": "ZCYX"})
-        with pytest.raises(ParseError, match=r"axes ZCYX: take one channel and time of tifffile\.imread"):
+        with pytest.raises(
+            ParseError, match=r"axes ZCYX: take one channel and time of tifffile\.imread\(path\)$"
+        ):
+            read_volume(path)
+        self.tifffile.imwrite(path, STACK, imagej=True)  # tifffile takes them for channels
+        with pytest.raises(ParseError, match=r"if these are slices, write them again .*'axes': 'ZYX'"):
             read_volume(path)
         with self.tifffile.TiffWriter(path) as writer:
             writer.write(STACK[0])
@@ -257,6 +339,12 @@ class TestTiff:
         with pytest.raises(ParseError, match="cannot be read"):
             read_volume(tmp_path / "missing.tif")
         assert capfd.readouterr() == ("", "")
+
+    @pytest.mark.parametrize("name", ["v.btf", "v.tf8", "V.TIF"])
+    def test_large_tiff_has_other_names(self, tmp_path, name):
+        self.tifffile.imwrite(tmp_path / name, STACK, bigtiff=True)
+        assert is_volume(tmp_path / name)
+        assert (read_volume(tmp_path / name) == STACK).all()
 
     def test_a_small_file_cannot_announce_a_huge_stack(self, tmp_path):
         path = tmp_path / "stack.tif"

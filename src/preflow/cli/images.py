@@ -52,10 +52,10 @@ def segment(
     A few pixels of the object and of the rest are given as seeds.
     A seed is a box "x0,y0,x1,y1", a brush stroke through points
     "x,y x,y x,y", in pixels from the upper left corner (in a volume
-    with z after each y), or a range of values ">200". Both kinds of
-    seeds are needed, written here or painted with --scribbles. Or a
-    --box around the object is all that is known; seeds then correct the
-    result where it is wrong.
+    with z after each y), or a range of values ">200", "<90" or
+    "90:120". Both kinds of seeds are needed, written here or painted
+    with --scribbles. Or a --box around the object is all that is known;
+    seeds then correct the result where it is wrong.
 
     The outline is a minimum cut of the image's grid: seeds are certain,
     colours are compared with those of the seeds, and neighbours of like
@@ -105,7 +105,7 @@ def segment(
     cutout : PNG
         Also write the object alone, on a transparent background.
     spacing : X,Y[,Z]
-        Sides of a pixel, in any unit; default: those in the header of a volume.
+        Sides of a pixel, of a volume in millimetres; default: those in its header. The mask has them, too.
     verify
         Prove the answer, independently of the solver.
     show
@@ -150,9 +150,9 @@ def segment(
 
     steps = Steps()
     with steps.timed("read", f"reading {image}"):
-        given = Pixels.read(image)
+        given = Pixels.read(image, spacing)
         painted = _seeds(given, (foreground, background), scribbles, box, brush)
-    solving["spacing"] = spacing_of(spacing, given)
+    solving["spacing"] = given.spacing
     if box is None:
         result = steps.solve("segment", segment_pixels, given.values, *painted, **solving)
     else:
@@ -184,6 +184,7 @@ class Pixels(NamedTuple):
     values: Any
     shape: tuple[int, ...]
     volume: Volume | None
+    spacing: tuple[float, ...] | None  #: lengths of a pixel along each axis; None where all are alike
 
     @property
     def placed(self) -> Array | Volume:
@@ -191,30 +192,27 @@ class Pixels(NamedTuple):
         return self.values if self.volume is None else self.volume
 
     @classmethod
-    def read(cls, image: str) -> Pixels:
-        """Read an image or a volume."""
+    def read(cls, image: str, spacing: str | None) -> Pixels:
+        """Read an image or a volume, given the text of --spacing."""
         from ..vision import read_image, read_volume
         from ..vision.volumes import is_volume
 
         if is_volume(image):
             volume = read_volume(image)
-            return cls(volume.values, volume.values.shape[:3], volume)
+            if spacing is not None:  # what is written has these sides, too
+                volume = volume.with_spacing(_sides(spacing, 3))
+            elif not all(0 < side < math.inf for side in volume.spacing):
+                raise InvalidInputError(
+                    f"the header of the volume has voxels of {volume.spacing[::-1]}: "
+                    "--spacing 1,1,1 for cubes"
+                )
+            return cls(volume.values, volume.values.shape[:3], volume, volume.spacing)
         values = read_image(image)
-        return cls(values, values.shape[:2], None)
+        return cls(values, values.shape[:2], None, None if spacing is None else _sides(spacing, 2))
 
 
-def spacing_of(text: str | None, given: Pixels) -> tuple[float, ...] | None:
-    """Return the lengths of a pixel along each axis, last axis first in `text`; None where all are alike."""
-    ndim = len(given.shape)
-    if text is None:
-        if given.volume is None:
-            return None
-        if not all(0 < side < math.inf for side in given.volume.spacing):
-            raise InvalidInputError(
-                f"the header of the volume has voxels of {given.volume.spacing[::-1]}: "
-                "--spacing 1,1,1 for cubes"
-            )
-        return given.volume.spacing
+def _sides(text: str, ndim: int) -> tuple[float, ...]:
+    """Return the lengths of a pixel along each axis; `text` has the last axis first."""
     try:
         sides = tuple(float(side) for side in text.split(","))
     except ValueError:
@@ -316,7 +314,7 @@ def segment_labels(
 
     A few pixels of each label are given as seeds, 1=SEED, 2=SEED and
     so on. A seed is a box "x0,y0,x1,y1", a brush stroke through points
-    "x,y x,y x,y", or a range of values ">200", as for segment; in a
+    "x,y x,y x,y", or a range of values ">200", "<90" or "90:120"; in a
     volume with z after each y. Or --markers has the label of each seed
     pixel.
 
@@ -328,7 +326,8 @@ def segment_labels(
       preflow segment-labels cat.jpg --out parts.png
         --seed 1=180,110,280,170 --seed "2=5,5 440,5" --seed 3=5,200,60,290
       preflow segment-labels brain.nii.gz --out slices.png
-        --labels tissues.nii.gz --seed "1=<20" --seed "2=>210"
+        --labels tissues.nii.gz --seed "1=<20" --seed "2=50:80"
+        --seed "3=130:150" --seed "4=>210"
 
     Parameters
     ----------
@@ -343,16 +342,16 @@ def segment_labels(
     brush : PIXELS
         Diameter of strokes.
     spacing : X,Y[,Z]
-        Sides of a pixel, in any unit; default: those in the header of a volume.
+        Sides of a pixel, of a volume in millimetres; default: those in its header. The labels have them, too.
     labels : FILE
-        Also write the labels as numbers: .npy; of a volume also NIfTI or TIFF.
+        Also write the labels as numbers: .npy, TIFF, PNG; of a volume .npy, TIFF, NIfTI.
     verify
         Prove the answer, independently of the solver.
     """
     check_ending(out, "a picture", ".png")
-    from ..vision.volumes import STACKS, SUFFIXES, is_volume
+    from ..vision.volumes import STACKS, SUFFIXES, compact, is_volume
 
-    check_ending(labels, "an array", ".npy", *((*SUFFIXES, *STACKS) if is_volume(image) else ()))
+    check_ending(labels, "labels", ".npy", *(SUFFIXES if is_volume(image) else (".png",)), *STACKS)
     if bool(seed) == (markers is not None):
         raise InvalidInputError("seeds are needed: either --seed 1=... --seed 2=..., or --markers FILE")
     check_outputs([out, labels], [image, markers])
@@ -365,18 +364,22 @@ def segment_labels(
 
     steps = Steps()
     with steps.timed("read", f"reading {image}"):
-        given = Pixels.read(image)
+        given = Pixels.read(image, spacing)
         marked = _marked(given, seed, brush) if markers is None else _markers(markers)
-    solving["spacing"] = spacing_of(spacing, given)
+    if labels is not None and labels.lower().endswith((".png", *STACKS)):
+        _check_numbers(labels, marked)
+    solving["spacing"] = given.spacing
     result = steps.solve("segment", divide, given.values, marked, **solving)
     if verify:
         steps.verify(result)
     with steps.timed("write", f"writing {out}"):
         write_image(out, labels_picture(result.labels, given.placed))
-        if labels is not None and given.volume is not None and not labels.lower().endswith(".npy"):
+        if labels is not None and labels.lower().endswith(".npy"):
+            write_array(labels, result.labels)
+        elif labels is not None and given.volume is not None:
             write_labels(labels, result.labels, given.volume)
         elif labels is not None:
-            write_array(labels, result.labels)
+            write_image(labels, compact(result.labels))
     sizes = [f"{name}: {np.count_nonzero(result.mask(name)):,}" for name in result.names.tolist()]
     complete = result.labelling.converged
     rows = [
@@ -410,6 +413,15 @@ def _marked(given: Pixels, texts: tuple[str, ...], brush: float) -> Array:
             raise InvalidInputError(f"seed {text!r} overlaps with seeds of label {other[0]}")
         marked[where] = int(name)
     return marked
+
+
+def _check_numbers(file: str, marked: Array) -> None:
+    """Check before the solve that a picture can hold the labels."""
+    if marked.size and not (marked.min() >= 0 and marked.max() < 2**16):
+        ends = f"{marked.min():g} to {marked.max():g}"
+        raise InvalidInputError(
+            f"{file} holds labels from 0 to 65,535, and the markers are {ends}: write .npy"
+        )
 
 
 def _markers(file: str) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .images import Pixels, spacing_of
+from .images import Pixels
 from .session import Command, interrupts, working
 
 
@@ -37,7 +37,7 @@ def paint(image: str, *, spacing: str | None = None, port: int, browser: bool, *
     image : IMAGE
         PNG, JPEG, TIFF ...; grey or colour. Or a volume: NIfTI, TIFF of several pages, or a folder of slices.
     spacing : X,Y[,Z]
-        Sides of a pixel, in any unit; default: those in the header of a volume.
+        Sides of a pixel, of a volume in millimetres; default: those in its header. The mask has them, too.
     """
     from ..vision import Painting
     from ..vision.painter.server import check_installed, serve
@@ -45,7 +45,7 @@ def paint(image: str, *, spacing: str | None = None, port: int, browser: bool, *
 
     check_installed()
     with working(f"reading {image}"):
-        given = Pixels.read(image)
-        painting = Painting(given.placed, spacing=spacing_of(spacing, given), **look)
+        given = Pixels.read(image, spacing)
+        painting = Painting(given.placed, spacing=given.spacing, **look)
     interrupts.grace = 5.0  # seconds for the last replies to the pages
     serve(Session(painting, name=Path(image).name), port=port, browser=browser, announce=click.echo)

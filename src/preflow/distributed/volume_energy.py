@@ -21,6 +21,7 @@ from ..graph.contrast import contrast_of_channels
 from ..graph.neighbourhood import Box, half_neighbourhood
 from ..graph.placement import host_array
 from ..vision.colour_models import BINS, CELLS, _log_histogram
+from ..vision.seeds import value_range
 from ..vision.segmentation import (
     CAPACITY_PER_NAT,
     NEIGHBOURS,
@@ -54,10 +55,10 @@ class VolumeEnergy:
     """Capacities of the segmentation of a volume of grey values, for :func:`preflow.distributed.grid_cut`.
 
     `volume` is an array of zarr, or any that returns parts of itself; `foreground` and `background` are
-    ranges of values of seeds: ``">200"``, ``"<90"``. Smoothness, sigma, connectivity and prior are as in
-    :func:`preflow.vision.segment` with the model "histogram". `memory` bytes may be used to read the volume.
-    InvalidInputError if a range is malformed or has no voxel, ranges of both kinds overlap, or a value is not
-    finite.
+    ranges of values of seeds: ``">200"``, ``"<90"``, ``"90:120"``. Smoothness, sigma, connectivity and prior
+    are as in :func:`preflow.vision.segment` with the model "histogram". `memory` bytes may be used to read
+    the volume. InvalidInputError if a range is malformed or has no voxel, ranges of both kinds overlap, or a
+    value is not finite.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class VolumeEnergy:
         ndim = len(self.shape)
         named = NEIGHBOURS.get(ndim, 2 * ndim) if connectivity is None else connectivity
         self.connectivity = half_neighbourhood(ndim, named)
-        self._seeds = [[_range(text) for text in texts] for texts in (foreground, background)]
+        self._seeds = [[value_range(text) for text in texts] for texts in (foreground, background)]
         self._low, self._high = self._limits()
         self._sigma = self._typical_difference() if sigma is None else sigma
         self._strength = float(CAPACITY_PER_NAT)
@@ -121,8 +122,8 @@ class VolumeEnergy:
 
     def _is_seed(self, kind: int, values: NDArray[np.float64]) -> NDArray[np.bool_]:
         found = np.zeros(values.shape, dtype=bool)
-        for above, limit in self._seeds[kind]:
-            found |= values > limit if above else values < limit
+        for is_in in self._seeds[kind]:
+            found |= is_in(values)
         return found
 
     def _bins(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -184,16 +185,3 @@ class VolumeEnergy:
         own = tuple(slice(s.start - w.start, s.stop - w.start) for s, w in zip(box, around, strict=True))
         part: Array = links[(slice(None), *own)]
         return part
-
-
-def _range(text: str) -> tuple[bool, float]:
-    """Return whether a range is above its limit, and the limit."""
-    try:
-        limit = float(text.strip()[1:])
-        if text.strip()[0] not in "<>":
-            raise ValueError
-    except (ValueError, IndexError):
-        raise InvalidInputError(
-            f'seeds of a volume that is read in parts are ranges of values, ">200" or "<90": got {text!r}'
-        ) from None
-    return text.strip()[0] == ">", limit

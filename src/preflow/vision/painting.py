@@ -164,6 +164,8 @@ class Painting:
     ) -> None:
         #: the volume that is painted on, with its place in space, if one was given
         self.volume = image if isinstance(image, Volume) else None
+        if self.volume is not None and spacing is not None:
+            self.volume = self.volume.with_spacing(spacing)
         given, spacing = host_array(image, "image"), spacing_from(image, spacing)
         shape = _shape_of_pixels(given, spacing)
         has_alpha = given.shape == (*shape, 4)

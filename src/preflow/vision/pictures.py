@@ -7,6 +7,7 @@ NumPy and SciPy only.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -43,6 +44,10 @@ BACKGROUND_SEED = (0, 0, 255)
 SEED_OPACITY = 0.35
 #: Seeds that cover a larger share of a picture have outlines only.
 MOST_FILLED = 0.03
+#: Outlines of large seeds that cover a larger share, as those of thresholds do, are not drawn.
+MOST_OUTLINED = 0.1
+#: A voxel of a slice is at most this many times as long as it is wide.
+MOST_STRETCHED = 10
 #: Pixels, about, of the longer side of a picture in a notebook; larger pictures stay as they are.
 NOTEBOOK_SIDE = 400
 #: Share of a label's colour over the photograph.
@@ -196,8 +201,8 @@ def overlay(
     mask : array_like of bool, shape (h, w)
         True on the object.
     seeds : (foreground, background), optional
-        Masks, shown in translucent red and blue with opaque outlines; large ones have outlines only, so that
-        the photograph below them stays visible.
+        Masks, shown in translucent red and blue with opaque outlines; large ones have outlines only, and
+        pixels scattered over the picture have none, so that the photograph below them stays visible.
 
     Returns
     -------
@@ -228,10 +233,13 @@ def overlay(
         where = np.asarray(painted, dtype=np.bool_)
         if where.shape != inside.shape:
             raise InvalidInputError(f"seeds have shape {where.shape}, the mask has shape {inside.shape}")
+        border = where & ~binary_erosion(where, iterations=width, border_value=1)
         if where.mean() <= MOST_FILLED:
             mixed = (1 - SEED_OPACITY) * picture[where] + SEED_OPACITY * np.array(colour)
             picture[where] = np.rint(mixed).astype(np.uint8)
-        picture[where & ~binary_erosion(where, iterations=width, border_value=1)] = colour
+        elif border.mean() > MOST_OUTLINED:
+            continue
+        picture[border] = colour
     picture[binary_dilation(inside, iterations=width) & ~inside] = OUTLINE
     return picture
 
@@ -341,9 +349,13 @@ def magnification(shape: tuple[int, ...]) -> int:
     return max(1, round(NOTEBOOK_SIDE / max(*shape, 1)))
 
 
-def enlarged(pixels: Array, times: int) -> Array:
-    """Return a picture with its pixels repeated."""
-    return pixels.repeat(times, axis=0).repeat(times, axis=1)
+def enlarged(pixels: Array, times: int, sides: Sequence[float] = (1.0, 1.0)) -> Array:
+    """Return a picture with its pixels repeated, in the proportions of their sides along rows and columns."""
+    for axis, side in enumerate(sides):
+        length = pixels.shape[axis]
+        count = max(1, round(length * times * side))
+        pixels = pixels.take(np.arange(count) * length // count, axis=axis)
+    return pixels
 
 
 def large_labels(labels: Array) -> NDArray[np.uint8]:
@@ -373,14 +385,17 @@ def middle_slices(
 ) -> NDArray[np.uint8]:
     """Return pictures of the slices of constant z, y and x through the middle of an object, side by side.
 
-    `draw` gets such a slice of each array, upright and enlarged. An `image` without directions has the usual
-    ones.
+    `draw` gets such a slice of each array, upright and enlarged, in the proportions of the voxels. An `image`
+    without directions has the usual ones.
     """
     slices = []
+    spacing = np.array(image.spacing if isinstance(image, Volume) else (1.0, 1.0, 1.0))
+    shortest = spacing.min()
+    sides = np.minimum(spacing / shortest, MOST_STRETCHED) if 0 < shortest < math.inf else np.ones(3)
     for plane in planes(image.directions if isinstance(image, Volume) else USUAL):
         index = _middle(where, plane.axis)
         taken = (plane.show(np.take(array, index, axis=plane.axis)) for array in arrays)
-        slices.append(draw([enlarged(each, times) for each in taken]))
+        slices.append(draw([enlarged(each, times, plane.of(sides.tolist())) for each in taken]))
     page = np.zeros((max(map(len, slices)), sum(part.shape[1] for part in slices), 3), dtype=np.uint8)
     column = 0
     for part in slices:

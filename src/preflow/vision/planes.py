@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ..arrays import Array
+from ..errors import InvalidInputError
 
 #: Opposite directions, from what is vertical in a picture to what is horizontal.
 OPPOSITES = ("SI", "AP", "RL")
@@ -110,6 +111,8 @@ def directions_of(affine: NDArray[np.float64]) -> str:
 class Volume(np.lib.mixins.NDArrayOperatorsMixin):
     """A volume with its place in space. It is an array for NumPy: ``volume > 195`` is a mask.
 
+    Attributes and methods of arrays, such as `shape` and `mean`, and ``volume[10]``, are those of `values`.
+
     Attributes
     ----------
     values : ndarray, shape (d, h, w), or (d, h, w, 3) of colours
@@ -134,6 +137,18 @@ class Volume(np.lib.mixins.NDArrayOperatorsMixin):
     affine: NDArray[np.float64]
     of_body: bool = field(default=True, kw_only=True)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", np.asarray(self.values))
+        object.__setattr__(self, "affine", np.asarray(self.affine, dtype=np.float64))
+        if self.values.ndim != 3 and self.values.shape[3:] != (3,):
+            expected = "(d, h, w) or (d, h, w, 3)"
+            raise InvalidInputError(f"values has shape {self.values.shape}, expected {expected}")
+        if self.affine.shape != (4, 4):
+            raise InvalidInputError(
+                f"affine has shape {self.affine.shape}, expected (4, 4): "
+                "numpy.diag([x, y, z, 1]) for the sides x, y and z of a voxel"
+            )
+
     @property
     def spacing(self) -> tuple[float, float, float]:
         """Length of a voxel along each axis of `values`, (z, y, x), in millimetres.
@@ -147,10 +162,56 @@ class Volume(np.lib.mixins.NDArrayOperatorsMixin):
         x, y, z = (math.hypot(*column) for column in self.affine[:3, :3].T.tolist())
         return z, y, x
 
+    def with_spacing(self, spacing: ArrayLike) -> Volume:
+        """Return the same values at the same place and in the same directions, with voxels of other sides.
+
+        For files that do not know the sides, such as folders of slices.
+
+        Parameters
+        ----------
+        spacing : sequence of 3 floats
+            Length of a voxel along each axis of `values`, (z, y, x), in millimetres.
+
+        Returns
+        -------
+        Volume
+
+        Raises
+        ------
+        InvalidInputError
+            `spacing` is not three positive numbers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Volume(np.zeros((2, 2, 2)), np.eye(4)).with_spacing((0.5, 0.2, 0.2)).spacing
+        (0.5, 0.2, 0.2)
+        """
+        sides = np.array(spacing, dtype=np.float64)
+        if sides.shape != (3,) or not (np.isfinite(sides) & (sides > 0)).all():
+            raise InvalidInputError(f"spacing must be 3 positive numbers (z, y, x), got {spacing!r}")
+        affine, lengths = self.affine.copy(), np.array(self.spacing[::-1])
+        # A header without sides has no directions either.
+        affine[:3, :3] = np.where(lengths > 0, affine[:3, :3] / np.where(lengths > 0, lengths, 1), np.eye(3))
+        affine[:3, :3] *= sides[::-1]
+        return replace(self, affine=affine)
+
     @property
     def directions(self) -> str | None:
         """In which direction of the body each axis of `values` grows: "SAR" is up, forward, right."""
         return directions_of(self.affine) if self.of_body else None
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute or a method of the array, such as `shape` or `astype`."""
+        if name.startswith("_") or name == "values":  # values: while a copy is being made
+            raise AttributeError(f"a Volume has no attribute {name!r}")
+        return getattr(self.values, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.values[key]
+
+    def __len__(self) -> int:
+        return len(self.values)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         values = np.asarray(self.values, dtype)

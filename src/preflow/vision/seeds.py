@@ -6,12 +6,13 @@ Coordinates are in pixels from 0, as image viewers show them: x to the right, y 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
 from ..graph.placement import host_array
@@ -129,7 +130,8 @@ def parse_seeds(
         Shape of the image.
     specifications : iterable of str
         ``"x0,y0,x1,y1"`` is a box between two corners; ``"x,y x,y x,y"`` a brush stroke through points; in a
-        volume a z follows each y. ``">200"`` and ``"<90"`` are all pixels with such values.
+        volume a z follows each y. ``">200"``, ``"<90"`` and ``"90:120"``, with both ends, are all pixels with
+        such values.
     brush : float
         Diameter of the strokes in pixels.
     values : array_like of `shape`, optional
@@ -150,8 +152,8 @@ def parse_seeds(
     ndim = len(shape)
     mask = np.zeros(shape, dtype=np.bool_)
     for text in specifications:
-        if text.strip().startswith(("<", ">")):
-            mask |= _by_value(shape, text.strip(), values)
+        if text.strip().startswith(("<", ">")) or ":" in text:
+            mask |= _by_value(shape, text, values)
             continue
         match _coordinates(text):
             case [both] if len(both) == 2 * ndim:
@@ -163,7 +165,7 @@ def parse_seeds(
                 corners = opposite if ndim == 3 else "x0,y0,x1,y1"
                 raise InvalidInputError(
                     f'a seed is a box "{corners}", a stroke through points "{point} {point} ..." or a range '
-                    f'of values such as ">200", got {text!r}'
+                    f'of values ">200", "<90" or "90:120", got {text!r}'
                 )
     return mask
 
@@ -199,15 +201,33 @@ def seeds_from_labels(labels: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.
 
 
 def _by_value(shape: tuple[int, ...], text: str, values: ArrayLike | None) -> NDArray[np.bool_]:
-    """Return the pixels in a range of values such as ``>200``."""
+    """Return the pixels in a range of values."""
     grey = None if values is None else host_array(values, "values")
     if grey is None or grey.shape != shape:
         raise InvalidInputError(f"seed {text!r} is a range of values: that needs a grey image")
+    return value_range(text)(grey)
+
+
+def value_range(text: str) -> Callable[[Array], NDArray[np.bool_]]:
+    """Return a function that says which values are in a range: ``>200``, ``<90`` or, with ends, ``90:120``.
+
+    Examples
+    --------
+    >>> value_range("2:4")(np.arange(6)).tolist()
+    [False, False, True, True, True, False]
+    """
+    sign, (*lows, limit) = text.strip()[:1], text.strip().removeprefix(">").removeprefix("<").split(":")
     try:
-        limit = float(text[1:])
+        end, low = float(limit), float(lows[0]) if lows else -math.inf
+        if len(lows) != (sign not in ("<", ">")) or not low <= end:
+            raise ValueError
     except ValueError:
-        raise InvalidInputError(f"seed {text!r} is no range of values such as '>200' or '<90'") from None
-    return grey > limit if text[0] == ">" else grey < limit
+        raise InvalidInputError(
+            f'seed {text!r} is no range of values, which are ">200", "<90" or "90:120"'
+        ) from None
+    if lows:
+        return lambda values: (low <= values) & (values <= end)
+    return (lambda values: values > end) if sign == ">" else (lambda values: values < end)
 
 
 def _coordinates(text: str) -> list[list[float]]:

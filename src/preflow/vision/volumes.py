@@ -31,6 +31,13 @@ from .planes import Volume
 
 #: Suffixes of the names of volumes: NIfTI, and TIFF.
 SUFFIXES, STACKS = (".nii", ".nii.gz"), (".tif", ".tiff")
+#: Suffixes of TIFF files that are read, BigTIFF among them.
+READ_STACKS = (*STACKS, ".btf", ".tf8")
+#: What to do with volumes in other files.
+OTHER_FILES = (
+    "MGH, Analyze and MINC become NIfTI by nibabel.save(nibabel.load(path), 'scan.nii.gz'), DICOM by "
+    "dcm2niix, NRRD and MetaImage by SimpleITK.WriteImage(SimpleITK.ReadImage(path), 'scan.nii.gz')"
+)
 #: Millimetres of the units that ImageJ and OME-TIFF name; others count as millimetres.
 MILLIMETRES = {
     "m": 1e3,
@@ -60,7 +67,7 @@ def is_volume(path: str | Path) -> bool:
     (True, False)
     """
     name = str(path).lower()
-    if not name.endswith(STACKS):
+    if not name.endswith(READ_STACKS):
         return name.endswith(SUFFIXES) or Path(path).is_dir()
     try:
         with _silent(), _tifffile("").TiffFile(path) as file:
@@ -75,14 +82,15 @@ def read_volume(path: str | Path) -> Volume:
     Parameters
     ----------
     path : path
-        A name that ends in .nii, .nii.gz, .tif or .tiff; or a folder of pictures of one kind and one shape.
+        A name that ends in .nii, .nii.gz, .tif, .tiff, .btf or .tf8; or a folder of pictures of one kind and
+        one shape.
         Numbers in their names count: slice 10 comes after slice 9. One slice is a volume, too.
 
     Returns
     -------
     Volume
         Its affine is that of NIfTI. Of a TIFF it has the spacing that ImageJ or OME-TIFF stored; without it,
-        and for a folder, a voxel is a cube of 1 mm.
+        and for a folder, a voxel is a cube of 1 mm: :meth:`Volume.with_spacing` gives it other sides.
 
     Raises
     ------
@@ -92,7 +100,7 @@ def read_volume(path: str | Path) -> Volume:
         NiBabel, tifffile or ImageIO is not installed.
     """
     name = str(path).lower()
-    if name.endswith(STACKS):
+    if name.endswith(READ_STACKS):
         return _of_tiff(path)
     if Path(path).is_dir():
         return _placed(_slices(Path(path)), (1.0, 1.0, 1.0))
@@ -104,10 +112,14 @@ def read_volume(path: str | Path) -> Volume:
         raise ParseError(path, None, f"{message} {announced:,} bytes, it has {len(content):,}")
     try:
         with _silent():
-            image = nibabel.Nifti1Image.from_bytes(content)
+            image = _nifti_class(nibabel, content).from_bytes(content)
             values = np.asanyarray(image.dataobj)
     except Exception as error:  # a decoder raises whatever a damaged file leads it to
-        hint = "" if name.endswith(SUFFIXES) else "; other volumes are TIFF and folders of slices"
+        hint = (
+            ""
+            if name.endswith(SUFFIXES)
+            else f"; other volumes are TIFF and folders of slices. {OTHER_FILES}"
+        )
         message = f"is not a NIfTI file, or a damaged one ({type(error).__name__}){hint}"
         raise ParseError(path, None, message) from error
     if values.ndim == 4 and values.shape[-1] == 1:
@@ -133,7 +145,7 @@ def _of_tiff(path: str | Path) -> Volume:
             first, *others = file.series
             if first.nbytes > max(MOST_UNANNOUNCED, MOST_EXPANSION * len(content)):
                 raise ParseError(path, None, f"is damaged: it announces {first.nbytes:,} bytes")
-            shapes = {series.shape for series in file.series}
+            shapes, is_imagej = {series.shape for series in file.series}, file.is_imagej
             values, axes, spacing = _decoded(first, content), first.axes, _spacing_in_tiff(tifffile, file)
     except ParseError:
         raise
@@ -153,6 +165,11 @@ def _of_tiff(path: str | Path) -> Volume:
     if not re.fullmatch("[ZQIT]YXS?", axes) or not values.size or values.dtype.kind not in "biuf":
         message = f"expected a stack of pages, found {values.dtype} of shape {values.shape}, axes {axes}"
         hint = ": take one channel and time of tifffile.imread(path)" if {"C", "T"} & set(axes) else ""
+        if axes == "CYX" and is_imagej:
+            hint += (
+                ", or if these are slices, write them again by tifffile.imwrite(path, slices, imagej=True, "
+            )
+            hint += "metadata={'axes': 'ZYX', 'spacing': side, 'unit': 'um'})"
         raise ParseError(path, None, f"{message}{hint}")
     return _placed(values[..., :3] if axes.endswith("S") else values, spacing)
 
@@ -202,7 +219,8 @@ def _slices(folder: Path) -> Array:
     known = Image.registered_extensions()
     files = [file for file in folder.iterdir() if file.suffix.lower() in known and file.name[0] != "."]
     if not files:
-        raise ParseError(folder, None, "has no pictures: a folder of slices has one for each slice")
+        message = "has no pictures: a folder of slices has one for each slice"
+        raise ParseError(folder, None, f"{message}. {OTHER_FILES}")
     kinds = sorted({file.suffix.lower() for file in files})
     if len(kinds) > 1:
         raise ParseError(folder, None, f"has pictures of several kinds, {', '.join(kinds)}: keep the slices")
@@ -256,7 +274,7 @@ def write_volume(path: str | Path, values: ArrayLike | Volume, like: Volume | No
     """
     if like is None and isinstance(values, Volume):
         like = values
-    if not isinstance(like, Volume):
+    if like is None:
         raise InvalidInputError("like is needed, the Volume whose place the values have")
     given = host_array(values, "values")
     if given.dtype.kind not in "biuf":
@@ -284,15 +302,15 @@ def write_labels(path: str | Path, labels: ArrayLike, like: Volume) -> None:
     MissingDependencyError
         NiBabel or tifffile is not installed.
     """
-    _write(path, _compact(labels), like, "labels")
+    _write(path, compact(labels), like, "labels")
 
 
 def labels_as_bytes(labels: ArrayLike, like: Volume, suffix: str = ".nii") -> bytes:
     """Return the file of a label image, not compressed; see :func:`write_labels`."""
-    return _encoded(suffix, _compact(labels), like, "labels")
+    return _encoded(suffix, compact(labels), like, "labels")
 
 
-def _compact(labels: ArrayLike) -> Array:
+def compact(labels: ArrayLike) -> Array:
     """Return whole numbers in the smallest type of integers that holds them."""
     given = host_array(labels, "labels")
     if given.dtype.kind == "f":
@@ -322,6 +340,11 @@ def _write(path: str | Path, values: Array, like: Volume, name: str) -> None:
 
 def _encoded(suffix: str, values: Array, like: Volume, name: str) -> bytes:
     """Return the file of a volume, not compressed."""
+    if not isinstance(like, Volume):
+        raise InvalidInputError(
+            f"like must be a Volume, got {type(like).__name__}: that of read_volume(path), or "
+            "Volume(values, numpy.diag([x, y, z, 1])) for the sides x, y and z of a voxel"
+        )
     shape = like.values.shape[:3]
     if values.shape != shape:
         raise InvalidInputError(f"{name} have shape {values.shape}, the volume has shape {shape}")
@@ -370,8 +393,8 @@ def volume_overlay(
     -------
     ndarray of uint8, shape (rows, columns, 3)
         Side by side the slices of constant z, y and x. The affine of a :class:`Volume` says how a body is
-        upright. Of an array the vertical axes, upwards, are y, z and z: a body is upright in files whose axes
-        point right, forward and up.
+        upright, and gives the proportions. Of an array the vertical axes, upwards, are y, z and z: a body is
+        upright in files whose axes point right, forward and up.
 
     Raises
     ------
@@ -412,11 +435,17 @@ def _announced_bytes(head: bytes) -> int | None:
     damage = (nibabel.wrapstruct.WrapStructError, nibabel.spatialimages.HeaderDataError, KeyError, ValueError)
     try:
         with _silent():
-            header = nibabel.Nifti1Header.from_fileobj(BytesIO(head), check=False)
+            header = _nifti_class(nibabel, head).header_class.from_fileobj(BytesIO(head), check=False)
         offset, itemsize = int(header.get_data_offset()), int(header.get_data_dtype().itemsize)
         return offset + itemsize * math.prod(map(int, header.get_data_shape()))
     except (*damage, OverflowError):  # reading the whole file reports the error
         return None
+
+
+def _nifti_class(nibabel: ModuleType, head: bytes) -> Any:
+    """Return NiBabel's class for a file: the size of the header, its first number, tells NIfTI-2."""
+    is_second = 540 in (int.from_bytes(head[:4], "little"), int.from_bytes(head[:4], "big"))
+    return nibabel.Nifti2Image if is_second else nibabel.Nifti1Image
 
 
 @contextmanager
