@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
+import scipy.io
+import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
 from preflow.errors import ParseError
@@ -82,6 +84,9 @@ def test_names_are_told_from_numbers(tmp_path: Path) -> None:
         ("1 2\n1_000 2\n", "2: '1_000' in field 1 is not a number"),
         ("1,2\n3,4,5\n", "2: expected 2 fields, as in line 1, got 3"),
         ("0.5 2\n3 9007199254740993\n", "2: '9007199254740993' in field 2 and the file mixes floats"),
+        ("2 2\n1 2\n3 4\n", "1: the numbers of rows and columns, or costs\\?"),
+        ("5 7\n1 2 3\n3 4 5\n", "2: expected 2 fields, as in line 1, got 3"),
+        ("1 1 5\n1 2 4\n2 1 7.5\n2 2 3\n3 1 2\n3 2 6\n", "1: pairs and their costs, 'ROW COLUMN COST', or a"),
         ("2 4 1 3 2\n", "1: the number of rows and the costs, or a matrix of numbers?"),
     ],
 )
@@ -107,3 +112,59 @@ def test_masses(tmp_path: Path) -> None:
     path.write_text("1 2\n3 4\n")
     with pytest.raises(ParseError, match=r"one for each row or column, got shape \(2, 2\)"):
         read_masses(path)
+
+
+@pytest.mark.parametrize("name", ["cost.txt", "cost.csv"])
+def test_sizes_and_numbers_that_are_words(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    np.savetxt(path, COSTS, fmt="%d", header="3 4", comments="")
+    assert read_costs(path).costs.tolist() == COSTS.tolist()
+    infinite = COSTS.astype(float)
+    infinite[0, 0] = np.inf
+    np.savetxt(path, infinite, delimiter="," if name.endswith("csv") else " ")
+    assert read_costs(path).costs.tolist() == infinite.tolist()
+    np.savetxt(path, [[2.0, 2.0], [1, 2], [3, 4]])
+    assert read_costs(path).costs.shape == (3, 2)
+
+
+def test_matrix_market_files_are_costs(tmp_path: Path) -> None:
+    path, costs = tmp_path / "cost.mtx", COSTS * (COSTS != 3)
+    scipy.io.mmwrite(path, costs)
+    assert read_costs(path).costs.tolist() == costs.tolist()
+    scipy.io.mmwrite(path, scipy.sparse.coo_array(costs))
+    found = read_costs(path).costs
+    assert (found.toarray().tolist(), found.nnz) == (costs.tolist(), np.count_nonzero(costs))
+    assert "3 x 4" in succeed("assign", str(path), "--verify")
+    with pytest.raises(ParseError, match="not a Matrix Market file"):
+        read_masses(path)
+    scipy.io.mmwrite(path, scipy.sparse.coo_array(costs), field="pattern")
+    with pytest.raises(ParseError, match="of a pattern, `preflow match` reads pairs"):
+        read_costs(path)
+
+
+def test_costs_are_not_taken_for_names(tmp_path: Path) -> None:
+    path, frame = tmp_path / "cost.csv", pandas.DataFrame(COSTS, columns=[*"abcd"])
+    frame.to_csv(path, index=False)
+    message = (
+        r"column 'a' has numbers: the names of the rows, or costs\? .* call it 'row'; else write numbers"
+    )
+    with pytest.raises(ParseError, match=message):
+        read_costs(path)
+    frame.rename(columns={"a": "row"}).to_csv(path, index=False)
+    assert read_costs(path).rows.tolist() == ["42", "16", "9"]
+    pandas.DataFrame([[1, 2], [3, 4]], columns=[*"ab"]).to_csv(path, index=False)
+    with pytest.raises(ParseError, match=message):
+        read_costs(path)
+    for ids in ([1017, 1022, 1031], [1, 2, 3]):
+        frame.assign(a=ids).to_csv(path, index=False)
+        assert read_costs(path).costs.tolist() == COSTS[:, 1:].tolist()
+    frame.to_csv(path, header=False)
+    with pytest.raises(ParseError, match=r"its first column has 0, 1, 2, \.\.\.: the numbers of the rows"):
+        read_costs(path)
+    parquet = tmp_path / "cost.parquet"
+    frame.to_parquet(parquet)
+    with pytest.raises(ParseError, match="column 'a' has numbers"):
+        read_costs(parquet)
+    frame.set_axis([*"xyz"]).to_parquet(parquet)
+    assert read_costs(parquet).rows.tolist() == [*"xyz"]
+    assert read_costs(parquet).costs.tolist() == COSTS.tolist()

@@ -73,8 +73,8 @@ def assign(
     Parameters
     ----------
     file : FILE
-        DIMACS .asn, OR-Library or a matrix of numbers .txt, .npy, sparse .npz, or a table .csv, .tsv, .xlsx
-        or .parquet; text perhaps .gz.
+        DIMACS .asn, Matrix Market .mtx, OR-Library or a matrix of numbers .txt, .npy, sparse .npz, or a table
+        .csv, .tsv, .xlsx or .parquet; text perhaps .gz.
     output : FILE
         Write the pairs to this file; - is standard output.
     unmatched_cost : COST
@@ -251,8 +251,8 @@ def transport(
     Parameters
     ----------
     file : COST
-        Costs: .npy, sparse .npz, numbers in .txt or .csv, DIMACS .asn or a table (.csv, .tsv, .xlsx,
-        .parquet).
+        Costs: .npy, sparse .npz, numbers in .txt or .csv, DIMACS .asn, Matrix Market .mtx or a table (.csv,
+        .tsv, .xlsx, .parquet).
     a : A
         Masses of the rows: .npy, numbers in .txt or .csv, or a table of names and masses.
     b : B

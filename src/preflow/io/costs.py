@@ -1,4 +1,4 @@
-"""Costs of assignments from files: DIMACS ``.asn``, OR-Library, NumPy ``.npy``, SciPy ``.npz``, text.
+"""Costs of assignments from files: DIMACS ``.asn``, OR-Library, NumPy, SciPy, Matrix Market, text.
 
 Text is a table of :mod:`.tables`, or a matrix of numbers alone, as ``numpy.savetxt`` writes it. Files may be
 compressed. A DIMACS problem reads::
@@ -29,7 +29,8 @@ from ..graph.network import INT64_MAX
 from ..graph.sparse_input import read_sparse
 from .dimacs import parse_problem, rows_of_file
 from .files import check_text, check_vertices, parsing, read_bytes
-from .number_rows import COMMENT, is_number, read_numbers, rows_of, separator_of
+from .matrix_market import announced_matrix_bytes, is_dense, is_matrix_market, parse_matrix
+from .number_rows import COMMENT, check_widths, is_number, read_numbers, rows_of, separator_of
 from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
 from .record_reader import INTEGER, announced_bytes, integer_value, shown
 from .tables import EXCEL, PARQUET, TextFormat, is_table, read_cost_table
@@ -37,6 +38,8 @@ from .tables import CostFile as CostFile
 
 #: The first line of an OR-Library file; no number in it, with the blanks around it, has this many bytes.
 NUMBER_OF_ROWS, LONGEST_NUMBER = re.compile(rb"\s*(\d{1,9})[ \t\r]*\n"), 64
+#: A file of DIMACS begins with a letter, and not with a number that is one.
+DIMACS = re.compile(rb"\s*(?!(?:inf|infinity|nan)\b)[a-z]", re.IGNORECASE)
 #: Arrays of an archive, by the format of the matrix.
 STORED = {
     "csr": ("data", "indices", "indptr"),
@@ -70,7 +73,9 @@ def read_costs(
             return _read_numpy(path, data)
         if data.startswith(ZIP_MAGIC):
             return _read_sparse(path, data)
-        if data.lstrip()[:1].isalpha():
+        if is_matrix_market(data):
+            return _read_matrix_market(path, data)
+        if DIMACS.match(data):
             return _read_dimacs(path, data)
         check_text(path, data)
         return _read_text(path, data)
@@ -80,7 +85,9 @@ def _announced(head: bytes) -> int | None:
     """Return how many bytes a file of costs may have, by its header."""
     if head.startswith(NUMPY_MAGIC):
         return announced_array_bytes(head)
-    if head.lstrip()[:1].isalpha():
+    if is_matrix_market(head):
+        return announced_matrix_bytes(head)
+    if DIMACS.match(head):
         return announced_bytes(head)
     n = NUMBER_OF_ROWS.match(head)
     return None if n is None else LONGEST_NUMBER * int(n[1]) ** 2
@@ -97,6 +104,16 @@ def _read_numpy(path: str | Path, data: bytes) -> CostFile:
     if costs.ndim != 2:
         raise ParseError(path, None, f"expected a matrix, got an array of shape {costs.shape}")
     return _numbered(path, costs)
+
+
+def _read_matrix_market(path: str | Path, data: bytes) -> CostFile:
+    """Read a matrix: pairs that one of coordinates does not list are not allowed."""
+    matrix = parse_matrix(data, path)
+    if matrix.dtype.kind not in "iuf" or b" pattern" in data[: data.index(b"\n")].lower():
+        raise ParseError(
+            path, 1, "costs are integers or real numbers; of a pattern, `preflow match` reads pairs"
+        )
+    return _numbered(path, matrix.toarray() if is_dense(data) else _rows_of(matrix))
 
 
 def _read_sparse(path: str | Path, data: bytes) -> CostFile:
@@ -168,6 +185,13 @@ def is_matrix(path: str | Path) -> bool:
     if len(first.fields) > 1 and first.fields == [b"%d" % number for number in range(len(first.fields))]:
         message = "the numbers of the columns, or costs? Leave the line out, or write costs with a point, 0.0"
         raise ParseError(path, first.line, message)
+    if len(first.fields) > 1 and first.fields[0] == b"0":  # as pandas writes an index, early out elsewhere
+        numbers = [row.fields[0] == b"%d" % at for at, row in enumerate(rows_of(data))]
+        if len(numbers) > 2 and all(numbers):
+            message = (
+                "the numbers of the rows, or costs? Leave the column out, or write costs with a point, 0.0"
+            )
+            raise ParseError(path, None, f"its first column has 0, 1, 2, ...: {message}")
     return True
 
 
@@ -179,6 +203,8 @@ def read_masses(path: str | Path) -> Array:
             masses = read_array(path, data)
         else:
             check_text(path, data)
+            if is_matrix_market(data):
+                raise ParseError(path, 1, "masses are numbers in one row or column, not a Matrix Market file")
             masses = read_numbers(path, data)
             masses = masses.ravel() if 1 in masses.shape else masses
         if masses.ndim != 1:
@@ -193,13 +219,37 @@ def _read_text(path: str | Path, data: bytes) -> CostFile:
         raise ParseError(path, None, "the file is empty")
     if len(first.fields) == 1:
         return _read_or_library(path, data)
+    if len(first.fields) == 2 and all(field.isdigit() for field in first.fields):
+        widths = [len(row.fields) for row in rows_of(data, first.line)]
+        sizes = list(map(int, first.fields))
+        if sizes == [len(widths), *widths[:1]] != [1, 2]:
+            if sizes[1] == 2:
+                message = (
+                    "the numbers of rows and columns, or costs? Leave the line out, or write costs with a"
+                )
+                raise ParseError(path, first.line, f"{message} point, 2.0")
+            check_widths(path, data, first.line)
+            return _numbered(path, read_numbers(path, data, skip=first.line))
     costs = read_numbers(path, data)
     if first.fields[0].isdigit() and costs.size == int(costs[0, 0]) ** 2 + 1:
         message = (
             "the number of rows and the costs, or a matrix of numbers? Put the number on a line of its own"
         )
         raise ParseError(path, first.line, f"{message}, or write costs with a point")
+    if _lists_pairs(costs) and first.fields[0].isdigit():
+        message = "pairs and their costs, 'ROW COLUMN COST', or a matrix of three columns? Write pairs into a"
+        raise ParseError(
+            path, first.line, f"{message} .csv below the line 'row,column,cost', costs with a point"
+        )
     return _numbered(path, costs)
+
+
+def _lists_pairs(costs: Array) -> bool:
+    """Return whether a matrix looks like a list of different pairs in order, each with a cost."""
+    if costs.shape[1] != 3 or len(costs) < 6:
+        return False
+    row, column = np.diff(costs[:, :2], axis=0).T
+    return bool(((row > 0) | ((row == 0) & (column > 0))).all() and (row == 0).any())
 
 
 def _read_or_library(path: str | Path, data: bytes) -> CostFile:

@@ -39,6 +39,12 @@ def is_matrix_market(data: bytes) -> bool:
     return BANNER in data[:MOST_BANNER].lstrip().lower().split(b"\n", 1)[0]
 
 
+def is_dense(data: bytes) -> bool:
+    """Whether a file lists all entries, without their rows and columns."""
+    sizes = _sizes(data)
+    return sizes is not None and sizes.dense
+
+
 def announced_matrix_bytes(head: bytes) -> int | None:
     """Return how many bytes a file may have, by its line of sizes; None where `head` has none."""
     sizes = _sizes(head)

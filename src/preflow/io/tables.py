@@ -15,6 +15,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zipfile import BadZipFile
@@ -54,12 +55,16 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 PARQUET, EXCEL = ".parquet", ".xlsx"
+#: What pandas calls an index without a name in a Parquet file.
+INDEX = "__index_level_0__"
 #: Suffixes of tables.
 TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", PARQUET, EXCEL)
 #: Characters that may separate columns.
 SEPARATORS = ",;\t"
 #: What to do with arcs or edges in a table whose first line has none of the names.
 NO_NAMES = "; a list without names of columns is read if the name of the file ends in .txt"
+#: How a column is called that has the names of rows, even where these are numbers.
+NAMES_OF_ROWS = ("", "row", "rows", "name", "id", "index")
 UTF_16 = b"\xff\xfe", b"\xfe\xff"
 
 
@@ -230,7 +235,11 @@ def _read_parquet(path: str | Path) -> TableReader:
 
     with parsing(path, "Parquet file", pyarrow.ArrowException):
         table = parquet.read_table(str(path))
-        return _reader(table.column_names, [column.to_pylist() for column in table.columns], error)
+        names, columns = list(table.column_names), [column.to_pylist() for column in table.columns]
+        if INDEX in names:  # pandas writes it last; the CSV that it writes has it first and without a name
+            columns.insert(0, columns.pop(names.index(INDEX)))
+            names = ["", *(name for name in names if name != INDEX)]
+        return _reader(names, columns, error)
 
 
 def _parquet(feature: str) -> Untyped:
@@ -425,6 +434,27 @@ class CostFile(NamedTuple):
     read: dict[str, str] | None = None
 
 
+def _refuse_costs_as_names(table: TableReader, labels: Iterable[Hashable]) -> None:
+    """Raise ParseError where the first column of a matrix may have costs, in place of names of its rows.
+
+    Numbers that ascend are names, unless the matrix is square with them: then 0, 1, ... and 1, 2, ... are. So
+    are all where the name of the column is one for names, or the only one that is no number.
+    """
+    name, *others = map(str, table.names)
+    numbers = [_number(str(label)) for label in labels]
+    is_text = [isinstance(_number(other), str) for other in others]
+    if name.strip().lower() in NAMES_OF_ROWS or not any(is_text):
+        return
+    if any(isinstance(each, str) for each in numbers):
+        return
+    integers = [each for each in numbers if isinstance(each, int)]
+    ascending = len(integers) == len(numbers) and all(a < b for a, b in pairwise(integers))
+    count = ascending and integers[:1] in ([0], [1]) and integers[-1] - integers[0] == len(integers) - 1
+    if not count and (not ascending or len(numbers) == len(table.names)):
+        message = f"column {name!r} has numbers: the names of the rows, or costs? If they are names, call it"
+        raise table.error(None, f"{message} 'row'; else write numbers alone, without the names of columns")
+
+
 def read_cost_table(
     path: str | Path, *, names: ColumnNames = USUAL_NAMES, text: TextFormat = PLAIN
 ) -> CostFile:
@@ -454,6 +484,7 @@ def read_cost_table(
     )
     first, *others = table.names
     rows = table.labels(first)
+    _refuse_costs_as_names(table, rows)
     for labels_of_side, side in ((table.names, "columns"), (rows, "rows")):
         if len(set(labels_of_side)) < len(labels_of_side):
             raise ParseError(path, None, labels_twice(labels_of_side, f"{side} of the matrix"))
