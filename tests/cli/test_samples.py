@@ -49,7 +49,8 @@ LARGE = (
 
 def commands() -> list[str]:
     pages = [path.read_text("utf-8") for path in PAGES]
-    blocks = [block for page in pages for block in re.findall(r"^```\n(.*?)^```", page, re.S | re.M)]
+    fenced = [found for page in pages for found in re.findall(r"^```(\S*)\n(.*?)^```$", page, re.S | re.M)]
+    blocks = [block for language, block in fenced if not language]
     lines = [line for block in blocks for line in block.splitlines()]
     for command in (app, *app.commands.values()):
         text = re.sub(r"\n +--", " --", command.help or "")

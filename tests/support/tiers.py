@@ -20,6 +20,8 @@ RECORD = DATA / "seconds.json"
 MOST_SECONDS = 1.0
 #: Files whose tests build ``.cu`` files with g++, a program for each set of macros.
 BUILDS = ("test_cuda*.py", "test_device_*.py", "cuda/test_stop.py", "cuda/test_toolbox.py")
+#: Files that run the examples and commands of the docs, however long they take.
+EXAMPLES = ("test_docs.py", "test_gallery.py", "cli/test_samples.py")
 #: A test that takes less is not in the record.
 LEAST_SECONDS = 0.5
 #: The name under which a test report carries the seconds from a worker to the process that writes the record.
@@ -59,6 +61,8 @@ def is_slow(item: pytest.Item, record: Mapping[str, float]) -> bool:
     seconds, whichever test comes first and pays for it. Explorations in ``make check`` are short.
     """
     parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if any(item.path.match(name) for name in EXAMPLES):
+        return False
     return (
         record.get(item.nodeid, 0.0) > MOST_SECONDS
         or parameters.get("sanitizer") is not None
