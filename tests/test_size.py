@@ -32,17 +32,17 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3244,
-    "graph": 11854,  # one reader finds the columns of tables and files; errors name the ends of arcs
+    "graph": 11967,  # one reader finds the columns of all tables; tables of another problem are refused
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2651,  # the door of PyMaxflow has grids, and labels
-    "io": 3637,  # Matrix Market costs; matrices that could be read in two ways are refused
+    "io": 3662,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10890,  # columns of tables are named
     "mincost": 5509,  # supplies may stay where they are
     "network": 437,  # which functions each class of networks has
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
-    "reductions": 4597,  # jobs between a least number and a limit
+    "reductions": 4610,  # jobs between a least number and a limit, in tables with other names
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 5380,  # masses may stay where they are

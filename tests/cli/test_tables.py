@@ -366,7 +366,7 @@ class TestRoster:
             "cyd,Fr,1.0",
             "cyd,We,1.0",
         ]
-        limits = written(tmp_path, "limits.csv", "worker;most\nada;3\ncyd;1\n")
+        limits = written(tmp_path, "limits.csv", "worker;most\nada;3\nbob;1\ncyd;1\n")
         facts = json.loads(succeed("assign", shifts, "--limit", limits, "--json"))
         assert (facts["pairs"], facts["cost"], facts["problem"]) == (5, 8, "assign_jobs")
         worth = written(tmp_path, "worth.csv", self.SHIFTS.replace("inf", "0"))
@@ -381,7 +381,9 @@ class TestRoster:
         assert "2 left over" in succeed("assign", shifts, "--limit", "1", "--partial")
         assert "does not go with" in run("assign", shifts, "--limit", "1", "--unmatched-cost", "2").stderr
         wrong = written(tmp_path, "wrong.csv", "worker,most\ndan,3\n")
-        assert "'dan' has a number, and the costs" in run("assign", shifts, "--limit", wrong).stderr
+        assert "wrong.csv has an entry for 'dan'" in run("assign", shifts, "--limit", wrong).stderr
+        few_names = written(tmp_path, "few.csv", "worker,most\nada,3\n")
+        assert "few.csv has no entry for 'bob'" in run("assign", shifts, "--limit", few_names).stderr
         assert "cannot be read" in run("assign", shifts, "--limit", "two").stderr
 
 
@@ -390,7 +392,57 @@ def test_info_of_costs_without_supplies(tmp_path: Path) -> None:
     assert "demand         0 at 0 sinks" in re.sub(" +0 at", "         0 at", succeed("info", prices))
 
 
+class TestNumbersThatMayBeOthers:
+    def test_marks_of_thousands(self, tmp_path: Path) -> None:
+        """Who writes semicolons may mean a thousand by 1.000."""
+        ends = ("--source", "a", "--sink", "c")
+        roads = written(tmp_path, "roads.csv", "from;to;capacity\na;b;1.000\nb;c;2.500\n")
+        error = run("solve", roads, *ends).stderr
+        assert "roads.csv:2: '1.000' in column 'capacity' has a decimal point, or marks thousands" in error
+        assert "--decimal . reads a decimal point; --decimal , reads thousands" in error
+        for decimal, value in ((".", 1), (",", 1000)):
+            assert (
+                json.loads(succeed("solve", roads, *ends, "--decimal", decimal, "--json"))["value"] == value
+            )
+        for text in ("from,to,capacity\na,b,1.000\nb,c,2.500\n", "from;to;capacity\na;b;1.000\nb;c;2.5\n"):
+            succeed("solve", written(tmp_path, "clear.csv", text), *ends)
+
+    def test_capacities_that_nobody_reads(self, tmp_path: Path) -> None:
+        prices = written(tmp_path, "prices.csv", "from,to,limit,cost\na,b,3,1\n")
+        supply = written(tmp_path, "supply.csv", "name,supply\na,5\nb,-5\n")
+        error = run("solve", prices, "--supply", supply).stderr
+        assert "--capacity limit names another one; --capacity inf says that no arc has a limit" in error
+        assert "5 (minimum)" in succeed("solve", prices, "--supply", supply, "--capacity", "inf")
+
+    def test_a_matrix_with_a_column_that_numbers_the_rows(self, tmp_path: Path) -> None:
+        hours = written(tmp_path, "hours.csv", ",Nr,x,y\n0,1,5,6\n1,2,7,9\n2,3,8,8\n")
+        assert "column 'Nr' of the costs numbers the rows" in run("assign", hours).stderr
+
+    def test_labels_that_look_alike(self, tmp_path: Path) -> None:
+        roads = written(tmp_path, "roads.csv", "from,to,capacity\nKo\u0308ln,b,3\nKöln,b,4\n")
+        done = run("solve", roads, "--source", "Köln", "--sink", "b")
+        assert "preflow: warning: 'Ko\\u0308ln' and 'K\\xf6ln' are two labels" in done.stderr
+
+
+def test_the_line_of_excel_that_says_the_separator(tmp_path: Path) -> None:
+    roads = written(tmp_path, "roads.csv", "sep=;\nfrom;to;capacity\na;b;x\n")
+    assert "roads.csv:3: 'x' in column" in run("solve", roads, "--source", "a", "--sink", "b").stderr
+
+
 class TestExcel:
+    def test_a_date(self, tmp_path: Path) -> None:
+        """Excel makes a date of 1.2."""
+        pandas = pytest.importorskip("pandas")
+        pytest.importorskip("openpyxl")
+        roads = str(tmp_path / "roads.xlsx")
+        table = pandas.DataFrame({"from": ["a", "b"], "to": ["b", "c"], "capacity": [3, 4]}).astype(object)
+        for cell, message in ((pandas.Timestamp(2026, 2, 1), "is not a number"), ("1.000", "thousands")):
+            table.loc[1, "capacity"] = cell
+            table.to_excel(roads, index=False)
+            error = run("solve", roads, "--source", "a", "--sink", "c").stderr
+            assert "roads.xlsx:3: " in error
+            assert message in error
+
     def test_in_and_out(self, tmp_path: Path) -> None:
         pandas = pytest.importorskip("pandas")
         pytest.importorskip("openpyxl")

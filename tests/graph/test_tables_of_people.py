@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import networkx as nx
@@ -13,7 +14,13 @@ import pytest
 import preflow
 from preflow.errors import InvalidInputError
 from preflow.graph.convert import as_flow_network
+from preflow.reductions import assign_jobs
 from tests.graph.test_edge_tables import ROADS, table_of
+
+try:
+    import polars
+except ImportError:
+    polars = None  # type: ignore[assignment]
 
 pytestmark = pytest.mark.fast
 
@@ -105,10 +112,32 @@ class TestNames:
         graph.add_weighted_edges_from(ROADS, "lorries")
         for network in (graph, nx.to_dict_of_dicts(graph), list(graph.edges(data=True))):
             assert preflow.max_flow(network, "depot", "shop", capacity="lorries").value == 5
-        found = preflow.min_cost_flow(
-            graph, {"depot": 1, "shop": -1}, capacity="lorries", cost="lorries", lower="none"
-        )
-        assert found.cost == 6
+        supply = {"depot": 1, "shop": -1}
+        assert preflow.min_cost_flow(graph, supply, capacity="lorries", cost="lorries").cost == 6
+
+    @pytest.mark.parametrize("argument", ["capacity", "lower"])
+    def test_attributes_that_no_edge_has(self, argument: str) -> None:
+        """A name that is misspelt is not a network without limits, or without lower bounds."""
+        graph = nx.DiGraph()
+        graph.add_edge("a", "b", lorries=3, weight=1)
+        named: dict[str, Any] = {argument: "lorrys"}
+        for network in (graph, nx.to_dict_of_dicts(graph), list(graph.edges(data=True))):
+            with pytest.raises(InvalidInputError, match=f"no edge has the attribute 'lorrys'.*{argument}="):
+                preflow.min_cost_flow(network, {"a": 5, "b": -5}, **named)
+
+    def test_numbers_that_may_be_capacities(self) -> None:
+        """A table with numbers that nobody reads, and without capacities, is not one without limits."""
+        table = pd.DataFrame({"from": ["a"], "to": ["b"], "lorries": [3], "cost": [1]})
+        supply = {"a": 5, "b": -5}
+        advice = "capacity='lorries' names another one; capacity=inf says that no arc has a limit"
+        for given in (table, table.to_dict("records")):
+            with pytest.raises(InvalidInputError, match=advice):
+                preflow.min_cost_flow(given, supply)
+            assert preflow.min_cost_flow(given, supply, capacity=np.inf).cost == 5
+            with pytest.raises(preflow.errors.InfeasibleFlowError):
+                preflow.min_cost_flow(given, supply, capacity="lorries")
+        with pytest.raises(InvalidInputError, match=advice):
+            preflow.MinCostFlow(table, supply)
 
     def test_lower_bounds_are_not_left_out(self) -> None:
         table = PRICES.assign(lower=[0, 1, 0])
@@ -357,3 +386,64 @@ class TestVertices:
             preflow.max_flow(matrix, "a", "b")
         with pytest.raises(InvalidInputError, match="two vertices have the label 'a'"):
             preflow.FlowNetwork(3, [0], [1], [2], labels=("a", "b", "a"))
+
+
+class TestMatricesThatAreNone:
+    """A DataFrame of numbers is read as a matrix of costs: one that is likely to be none is refused."""
+
+    MATRIX = ((1, 4, 1, 7), (2, 2, 3, 9), (3, 8, 7, 1))
+
+    @pytest.mark.parametrize("name", ["Nr", "Unnamed: 0"])
+    def test_a_column_that_numbers_the_rows(self, name: str) -> None:
+        table = pd.DataFrame(self.MATRIX, columns=[name, "sew", "cook", "sweep"])
+        frames = [table, table.assign(**{name: [0, 1, 2]})]
+        if polars is not None:
+            frames.append(polars.DataFrame(table))
+        for frame in frames:
+            with pytest.raises(InvalidInputError, match=f"column '{name}' of the costs numbers the rows"):
+                preflow.linear_assignment(frame)
+        with pytest.raises(InvalidInputError, match="numbers the rows"):
+            preflow.transport(table, [1, 1, 1], [1, 1, 1, 0])
+        with pytest.raises(InvalidInputError, match="numbers the rows"):
+            assign_jobs(table, limit=2)
+        assert preflow.linear_assignment(table.set_index(name)).cost == 4
+        assert preflow.linear_assignment(table.to_numpy()).cost == 4
+
+    def test_pairs_of_numbers(self) -> None:
+        table = pd.DataFrame({"worker": [7, 7, 8, 8], "order": [1, 2, 1, 2], "hours": [5, 6, 7, 1]})
+        advice = r"ends=\('worker', 'order'\) reads pairs; weight='hours' is their cost"
+        with pytest.raises(InvalidInputError, match=advice):
+            preflow.linear_assignment(table)
+        names: dict[str, Any] = {"ends": ("worker", "order"), "weight": "hours"}
+        assert preflow.linear_assignment(table, **names).pairs() == [(7, 1), (8, 2)]
+        assert assign_jobs(table, **names).cost == 6
+
+    def test_pairs_with_names(self) -> None:
+        table = pd.DataFrame({"who": ["a", "b"], "what": ["x", "y"], "hours": [5, 6]})
+        with pytest.raises(InvalidInputError, match=r"ends=\('FIRST', 'SECOND'\) .* weight='NAME'"):
+            preflow.linear_assignment(table)
+        assert assign_jobs(table, ends=("who", "what"), weight="hours").cost == 11
+        assert preflow.bipartite_matching(table[["who", "what"]]).cardinality == 2
+        with pytest.raises(InvalidInputError, match=r"ends=\('FIRST', 'SECOND'\) names them"):
+            preflow.bipartite_matching(table)
+
+
+class TestLabelsThatLookAlike:
+    @pytest.mark.parametrize("other", ["Köln ", " Köln", "K\u00f6ln\u00a0", "Ko\u0308ln"])
+    def test_a_warning(self, other: str) -> None:
+        rows = [(other, "b", 3), ("Köln", "c", 4), ("b", "c", 9)]
+        table = pd.DataFrame(rows, columns=["from", "to", "cap"])
+        for given in (table, rows):
+            with pytest.warns(UserWarning, match="are two labels, which look alike"):
+                assert preflow.max_flow(given, "Köln", "c").value == 4
+
+
+def test_decimals_of_databases() -> None:
+    table = pd.DataFrame({"from": ["a"], "to": ["b"], "cap": [Decimal("1.50")], "cost": [Decimal(2)]})
+    assert preflow.max_flow(table, "a", "b").value == 1.5
+    assert preflow.min_cost_flow(table, {"a": 1, "b": -1}).cost == 2
+    assert preflow.max_flow([("a", "b", Decimal("0.25"))], "a", "b").value == 0.25
+    costs = pd.DataFrame([[Decimal("1.5"), Decimal(2)]])
+    assert preflow.linear_assignment(costs).cost == 1.5
+    with pytest.raises(InvalidInputError, match="NaN"):
+        preflow.max_flow([("a", "b", Decimal("NaN"))], "a", "b")

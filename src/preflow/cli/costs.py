@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, ParseError
+from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError
 from .file_problem import FileProblem
 from .files import ARCHIVE, TableOptions, is_table, write_arrays, write_lines, write_table
 from .options import number
@@ -130,11 +130,9 @@ def _assign_jobs(task: FileProblem, problem: CostFile, roster: dict[str, str | N
     """Let rows take several columns, as the numbers or files of a roster say, and report it."""
     from ..reductions.jobs import assign_jobs
 
-    sides = {"limit": (problem.rows, 1), "least": (problem.rows, 0), "needs": (problem.columns, 1)}
+    sides = {"limit": problem.rows, "least": problem.rows, "needs": problem.columns}
     numbers = {
-        name: int(text)
-        if text.isdecimal()
-        else _read_masses(text, sides[name][0], task.table.text, sides[name][1])
+        name: int(text) if text.isdecimal() else _read_masses(text, sides[name], task.table.text, None)
         for name, text in roster.items()
         if text is not None
     }
@@ -303,24 +301,21 @@ def transport(
     )
 
 
-def _read_masses(file: str, names: Array, text: TextFormat, rest: int = 0) -> Array:
+def _read_masses(file: str, names: Array, text: TextFormat, rest: int | None = 0) -> Array:
     """Return the masses of rows or columns with these names: an array, or a table by name.
 
-    Those that a table leaves out have the `rest`.
+    Those that a table leaves out have the `rest`; None: it leaves out none.
     """
     import numpy as np
 
+    from ..graph.edge_tables import in_order_of
     from ..graph.placement import exact_array
     from ..io.costs import read_masses
     from ..io.tables import read_amounts
 
     if _has_names(file):
         amounts = {str(name): amount for name, amount in read_amounts(file, text=text).items()}
-        by_name = [amounts.pop(str(name), rest) for name in names.tolist()]
-        if amounts:
-            raise ParseError(
-                file, None, f"{next(iter(amounts))!r} has a number, and the costs do not have it"
-            )
+        by_name = in_order_of([str(name) for name in names.tolist()], amounts, file, rest=rest)
         return exact_array(by_name, "masses") if by_name else np.zeros(0, dtype=np.int64)
     return read_masses(file)
 

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
@@ -85,7 +86,7 @@ class TableOptions(ForTables):
     ends : FIRST,SECOND
         Of a table: the columns of both ends of its rows, where their names do not say so.
     capacity : NAME
-        Of a table: the column of capacities; default: capacity.
+        Of a table: the column of capacities; default: capacity. inf: no arc has a limit.
     cost : NAME
         Of a table: the column of costs; default: cost or weight.
     lower : NAME
@@ -121,7 +122,8 @@ class TableOptions(ForTables):
         from ..graph.edge_tables import ColumnNames
 
         ends = None if self.ends is None else (self._two()[0], self._two()[1])
-        return ColumnNames(ends, self.capacity, self.cost, self.lower, self.weight)
+        capacity = inf if self.capacity == "inf" else self.capacity
+        return ColumnNames(ends, capacity, self.cost, self.lower, self.weight)
 
     @property
     def text(self) -> TextFormat:

@@ -13,6 +13,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
@@ -392,7 +393,9 @@ def _messages_on_stderr() -> Iterator[None]:
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_where, **_more: say(f"warning: {message}")
+            yield
     finally:
         logger.setLevel(level)
         logger.removeHandler(handler)

@@ -24,6 +24,7 @@ from .edge_tables import (
     edges_of_lists,
     find_columns,
     has_columns,
+    has_text,
     in_known_form,
     is_frame,
     matrix_labels,
@@ -152,7 +153,7 @@ def as_bipartite_graph(graph: Any, names: ColumnNames | None = None) -> Bipartit
         edges = edges_of_lists(graph, [])
         return BipartiteGraph.from_arrays(*graph) if edges is None else BipartiteGraph._from_columns(edges)
     graph = in_known_form(graph, "weight", or_matrix=True)
-    if not is_frame(graph) or says_ends(graph, names):
+    if not is_frame(graph) or says_ends(graph, names) or has_text(graph):
         made: BipartiteGraph | None = read_by_form(
             BipartiteGraph, graph, names, lambda: find_columns(graph, {}, names, ends=("row", "column"))
         )
@@ -162,8 +163,7 @@ def as_bipartite_graph(graph: Any, names: ColumnNames | None = None) -> Bipartit
     if _is_dense(graph):
         matrix = _dense_matrix(graph, "graph", ("row", "column"))
         if matrix.dtype.kind not in "biuf":
-            hint = "; a table of edges has the columns 'row' and 'column'" if is_frame(graph) else ""
-            raise InvalidInputError(f"a matrix must hold numbers or bools, got dtype {matrix.dtype}{hint}")
+            raise InvalidInputError(f"a matrix must hold numbers or bools, got dtype {matrix.dtype}")
         if matrix.dtype.kind == "f" and np.isnan(matrix).any():
             where = first_of(np.isnan(matrix))
             raise wrong_entry("the matrix has NaN, which is an edge or none,", where)

@@ -33,7 +33,15 @@ from .costs import (
     wide,
 )
 from .device.costs import DeviceCosts, costs_on_device
-from .edge_tables import NOT_ALLOWED, is_frame, is_table, matrix_labels, table_columns
+from .edge_tables import (
+    NOT_ALLOWED,
+    is_frame,
+    is_table,
+    is_unnamed,
+    matrix_labels,
+    refuse_pairs,
+    table_columns,
+)
 from .network import EXACT_FLOAT
 from .placement import as_device_array, exact_array, is_tensor, restorer, restorer_of, without_gradient
 from .point_costs import PointCosts
@@ -78,7 +86,7 @@ def _read(
             raise InvalidInputError("a sparse matrix of costs is on a GPU: cost.get() copies it to the host")
         return _from_scipy(cost, maximize)
     labels: SideLabels = None
-    kind = cost
+    kind = table = cost
     if is_frame(cost):
         cost, labels = _matrix_of_frame(cost, maximize)
     elif isinstance(cost, list) and cost and _dimensions(cost[0]) == 2:
@@ -93,6 +101,8 @@ def _read(
     if values.dtype.kind == "O" and (labels is not None or is_table(cost)):
         rows, columns = (range(len(values)), table_columns(cost)) if labels is None else labels
         _refuse_text(rows, columns, values)
+    if is_unnamed(table):
+        refuse_pairs(table_columns(table), values)
     leading, items, n, m = batch_shape(values)
     values = _as_numbers(values, threads)
     checked = checked_sizes(sizes, leading, n, m)
@@ -179,10 +189,12 @@ def _refuse_text(rows: Sequence[Hashable], columns: Sequence[Hashable], values: 
             cell = f"row {rows[text[0]]!r}: {column[text[0]]!r} in column {name!r}"
             raise InvalidInputError(f"{cell} is not a number{NOT_ALLOWED['cost']}")
         if text:
-            raise InvalidInputError(
-                f"column {name!r} of the costs has text: a table of pairs has the columns 'row', 'column' "
-                "and 'cost', and in a matrix the names of rows are the index of a DataFrame of pandas"
+            error = InvalidInputError(
+                f"column {name!r} of the costs has text: in a matrix the names of rows are the index of a "
+                "DataFrame of pandas, and a table of pairs has the columns 'row', 'column' and 'cost'"
             )
+            error.advising("ends", ("FIRST", "SECOND"), "names other ends of pairs")
+            raise error.advising("weight", "NAME", "names their cost")
 
 
 def _from_scipy(matrix: AnyArray, maximize: bool) -> SparseCosts:

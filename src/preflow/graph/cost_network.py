@@ -29,7 +29,9 @@ from .edge_tables import (
     Attribute,
     ColumnNames,
     EdgeColumns,
+    check_attribute,
     check_not_misnamed,
+    check_unlimited,
     edges_of_lists,
     find_columns,
     has_columns,
@@ -329,6 +331,9 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         """
         edges = read_networkx(graph)
         with naming_entries(edges.labels, edges.tail, edges.head):
+            for name, usual in ((capacity, "capacity"), (lower, "lower")):
+                if name != usual and isinstance(name, str):
+                    check_attribute(edges.data, name, usual)
             limits, _ = column_values(edges.values(capacity, np.inf), capacity)
             if weight is None:
                 costs, larger = np.zeros(len(edges.tail), dtype=np.int64), False
@@ -570,14 +575,20 @@ def as_cost_network(network: NetworkInput, names: ColumnNames | None = None) -> 
 def cost_columns(table: TableInput, names: ColumnNames | None) -> dict[str, Any]:
     """Return the columns of a table that a minimum-cost flow reads; None for those that it lacks."""
     usual = {"capacity": CAPACITY, "cost": COST, "lower": LOWER}
-    return {"capacity": None, "lower": None, **find_columns(table, usual, names, needed=["cost"])}
+    unlimited = names is not None and names.capacity == np.inf
+    if unlimited:
+        del usual["capacity"]
+    found = find_columns(table, usual, names, needed=["cost"])
+    if names is not None and not unlimited and "capacity" not in found:
+        check_unlimited(table, list(found.values()))
+    return {"capacity": None, "lower": None, **found}
 
 
 def _attributes(capacity: str, weight: str, lower: str) -> list[Attribute]:
     return [
-        Attribute("capacity", capacity, np.inf, needed=False),
+        Attribute("capacity", capacity, np.inf, needed=capacity != "capacity"),
         Attribute("cost", weight, 0, needed=False, argument="weight"),
-        Attribute("lower", lower, 0, needed=False, left_out=True),
+        Attribute("lower", lower, 0, needed=lower != "lower", left_out=True),
     ]
 
 

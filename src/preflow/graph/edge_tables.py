@@ -22,15 +22,18 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from difflib import get_close_matches
 from itertools import chain
+from numbers import Rational
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..arrays import AnyArray, Array, TableInput, Untyped
-from ..checks import shown
+from ..checks import shown, warn_caller
 from ..errors import InvalidInputError, MissingDependencyError, PreflowError
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ AMOUNT, LABEL = ("supply", "mass"), ("vertex", "node", "name", "row", "column")
 NUMBERS = frozenset((*CAPACITY, *COST, *LOWER, *FLOW, *AMOUNT))
 #: A number whose thousands are marked.
 GROUPED = re.compile(r"[+-]?\d{1,3}([.,])\d{3}(?:\1\d{3})*")
+#: Types of cells that are numbers: all but text, dates and durations.
+NUMERIC = (int, float, Rational, Decimal, np.number, np.bool_)
 #: What errors about a missing number, or one that is none, add.
 HINTS = {"capacity": "; an infinite capacity is inf"}
 NOT_ALLOWED = {"cost": "; a pair that is not allowed costs inf"}
@@ -256,6 +261,18 @@ def is_frame(values: object) -> TypeGuard[Untyped]:
     return pandas is not None and isinstance(values, pandas.DataFrame)
 
 
+def has_text(frame: Untyped) -> bool:
+    """Return whether a DataFrame of pandas has a column without numbers, so that it is no matrix."""
+    return any(dtype.kind not in "biuf" for dtype in frame.dtypes)
+
+
+def is_unnamed(values: object) -> bool:
+    """Return whether an object is a table whose rows have no labels of their own."""
+    if is_frame(values):
+        return isinstance(values.index, sys.modules["pandas"].RangeIndex)
+    return not isinstance(values, list) and is_table(values)
+
+
 def table_columns(table: TableInput) -> list[Hashable]:
     """Return the names of the columns of a table."""
     return _reader(table).names
@@ -296,6 +313,18 @@ def find_columns(
         if what not in found:
             raise reader.lacking(what, numbers[what][0], (*pair, *found.values()), advise)
     return {ends[0]: pair[0], ends[1]: pair[1], **found}
+
+
+def check_unlimited(table: TableInput, taken: Sequence[Hashable]) -> None:
+    """Raise InvalidInputError if a table without capacities has numbers that nobody reads: they may be these.
+
+    `taken` columns are read.
+    """
+    reader = _reader(table)
+    known = zip(reader.names, reader.known(), strict=True)
+    if any(own not in taken and name not in NUMBERS and reader.has_numbers(own) for own, name in known):
+        error = reader.lacking("capacity", CAPACITY[0], taken, advise=True)
+        raise error.advising("capacity", np.inf, "says that no arc has a limit")
 
 
 def refuse_lower_bounds(table: TableInput) -> None:
@@ -361,7 +390,7 @@ def read_numbers(reader: TableReader, name: Hashable, hint: str = "") -> AnyArra
     values = reader.numbers(name)
     if isinstance(values, list) or np.asarray(values).dtype.kind in "OSU":
         for row, value in enumerate(values):
-            if isinstance(value, str | bytes):
+            if not isinstance(value, NUMERIC):
                 error = reader.error(row, f"{shown(value)} in column {name!r} is not a number{hint}")
                 if reader.is_text and isinstance(value, str) and "," in value:
                     marks = (
@@ -697,9 +726,30 @@ def _factorized(values: Array) -> tuple[tuple[Hashable, ...], NDArray[np.int64]]
 
 
 def _check_labels(labels: tuple[Hashable, ...]) -> None:
+    """Refuse labels that are missing, and warn of two that look alike."""
+    odd: list[Hashable] = []
     for label in labels:
         if label is None or (isinstance(label, float) and label != label):
             raise InvalidInputError(f"{label!r} is not a label: the end of an edge is missing")
+        if isinstance(label, str) and _plain(label) != label:
+            odd.append(label)
+    seen = {_plain(label): label for label in labels if _plain(label) == label} if odd else {}
+    for label in odd:
+        twin = seen.setdefault(_plain(label), label)
+        if twin is not label:
+            warn_caller(
+                f"{label!a} and {twin!a} are two labels, which look alike: if they are one, str.strip and "
+                "unicodedata.normalize make them one"
+            )
+            return
+
+
+def _plain(label: Hashable) -> Hashable:
+    """Return a text without blanks around it, with each letter as one character; other labels unchanged."""
+    if not isinstance(label, str):
+        return label
+    stripped = label.strip()
+    return stripped if stripped.isascii() else normalize("NFC", stripped)
 
 
 def _refuse_unhashable(sides: list[Ends]) -> None:
@@ -783,6 +833,31 @@ def matrix_labels(frame: Untyped) -> tuple[tuple[Hashable, ...], tuple[Hashable,
             twice = labels_twice(labels, f"{side} of the matrix")
             raise InvalidInputError(f"{twice}; without labels, give the matrix as to_numpy() returns it")
     return found
+
+
+def refuse_pairs(names: Sequence[Hashable], matrix: Array) -> None:
+    """Raise InvalidInputError if a table of numbers, taken for a matrix of costs, is likely to be none.
+
+    Its first column numbers the rows, or its first two columns are all pairs of some rows and columns.
+    """
+    whole = matrix.ndim == 2 and matrix.shape[1] > 1 and len(matrix) > 2
+    if not whole or not all(isinstance(name, str) for name in names):
+        return
+    first, second = matrix[:, 0], matrix[:, 1]
+    otherwise = "if these are costs, give an array, as to_numpy() returns it"
+    if any(np.array_equal(first, np.arange(begin, begin + len(first))) for begin in (0, 1)):
+        raise InvalidInputError(
+            f"column {names[0]!r} of the costs numbers the rows: leave it out; {otherwise}"
+        )
+    sizes = [len(np.unique(side)) for side in (first, second)]
+    pairs = np.unique(matrix[:, :2], axis=0)
+    if matrix.shape[1] == 3 and min(sizes) > 1 and len(pairs) == len(matrix) == sizes[0] * sizes[1]:
+        error = InvalidInputError(
+            f"columns {names[0]!r} and {names[1]!r} of the costs have all pairs, as a table of pairs has; "
+            f"{otherwise}"
+        )
+        error.advising("ends", (str(names[0]), str(names[1])), "reads pairs")
+        raise error.advising("weight", str(names[2]), "is their cost")
 
 
 def labels_twice(labels: Sequence[Hashable], side: str) -> str:

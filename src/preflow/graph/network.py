@@ -44,6 +44,7 @@ from .placement import (
     is_tensor,
     restorer,
     restorer_of,
+    without_decimals,
 )
 from .sparse_input import read_sparse
 from .vertex_names import ArcNames, naming_entries, numbers_of_labels
@@ -670,7 +671,7 @@ def _from_objects(array: Array, name: str, signed: bool = False) -> tuple[Array,
     that float64 would change into a whole number raises an error, because a network of whole floats is solved
     as if these were exact.
     """
-    numbers = array.tolist()
+    numbers = without_decimals(array).tolist()
     kinds = set(map(type, numbers))
     for kind in kinds:
         if not issubclass(kind, Rational | float | np.floating | np.bool_):

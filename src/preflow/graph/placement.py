@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Self
 
 import numpy as np
@@ -186,13 +188,25 @@ def host_array(values: AnyArray, name: str) -> Array:
         array = np.asarray(values)
         if array.dtype.kind == "f" and isinstance(values, list | tuple):
             _check_integers(array, values)
-        return array
+        return without_decimals(array) if array.dtype.kind == "O" else array
     except InvalidInputError:
         raise
     except (BufferError, OverflowError, TypeError, ValueError) as error:
         uneven = "inhomogeneous" in str(error)  # NumPy's word
         words = "parts of it have different lengths" if uneven else error
         raise InvalidInputError(f"{name} is not an array: {words}") from None
+
+
+def without_decimals(array: Array) -> Array:
+    """Return an array of objects with integers or floats in place of decimals, which databases have."""
+    entries = array.ravel().tolist()
+    if not any(isinstance(entry, Decimal) for entry in entries):
+        return array
+    if not all(isinstance(entry, Decimal | int | float) for entry in entries):
+        return array
+    whole = all(math.isfinite(entry) and entry % 1 == 0 for entry in entries)
+    numbers = [int(entry) if whole else float(entry) for entry in entries]
+    return np.array(numbers, dtype=object if whole else np.float64).reshape(array.shape)
 
 
 def _of_tensor(values: AnyArray, name: str) -> Array:

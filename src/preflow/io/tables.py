@@ -42,6 +42,7 @@ from ..graph.edge_tables import (
     objects,
     read_numbers,
     read_table,
+    refuse_pairs,
     says_ends,
 )
 from ..graph.network import EXACT_FLOAT, FlowNetwork
@@ -57,6 +58,10 @@ if TYPE_CHECKING:
 PARQUET, EXCEL = ".parquet", ".xlsx"
 #: What pandas calls an index without a name in a Parquet file.
 INDEX = "__index_level_0__"
+#: A number that is a thousand times another one where points mark thousands.
+MAY_BE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
+#: The first line by which Excel learns the separator of a file.
+SAYS_SEPARATOR = re.compile(r"sep=(.)", re.IGNORECASE)
 #: Suffixes of tables.
 TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", PARQUET, EXCEL)
 #: Characters that may separate columns.
@@ -95,10 +100,14 @@ def read_columns(path: str | Path, text: TextFormat = PLAIN) -> TableReader:
     name = str(path).lower()
     if name.endswith(PARQUET):
         return _read_parquet(path)
+    rows: Iterable[tuple[int, list[Untyped]]]
+    separator = ""
     if is_list(path):
-        rows: Iterable[tuple[int, list[Untyped]]] = read_list(path)
+        rows = read_list(path)
+    elif name.endswith(EXCEL):
+        rows = _read_excel(path)
     else:
-        rows = _read_excel(path) if name.endswith(EXCEL) else _read_text(path, text.encoding)
+        separator, rows = _read_text(path, text.encoding)
     header: list[Untyped] = []
     content, lines = [], []
     for line, row in rows:
@@ -124,7 +133,8 @@ def read_columns(path: str | Path, text: TextFormat = PLAIN) -> TableReader:
     def error(row: int | None, problem: str) -> ParseError:
         return ParseError(path, 1 if row is None else lines[row], problem)
 
-    return _reader(names, columns, error, text, not name.endswith(EXCEL))
+    is_sheet = name.endswith(EXCEL)
+    return _reader(names, columns, error, text, not is_sheet, is_sheet or separator == ";")
 
 
 def _reader(
@@ -133,10 +143,12 @@ def _reader(
     error: Untyped,
     text: TextFormat | None = None,
     has_commas: bool = False,
+    marks_thousands: bool = False,
 ) -> TableReader:
     """Return the reader of columns with different names, in which None or nothing is a missing value.
 
-    Of a `text`, which a sheet of Excel is, too, labels are as they are written: 7 is '7' in all columns.
+    Of a `text`, which a sheet of Excel is, too, labels are as they are written: 7 is '7' in all columns. Who
+    `marks_thousands`, as they do who write semicolons between columns, may mean a thousand by 1.000.
     """
 
     def cells(name: Hashable) -> list[Untyped]:
@@ -150,6 +162,13 @@ def _reader(
 
     def numbers(name: Hashable) -> list[Untyped]:
         decimal = None if text is None else text.decimal
+        pointed = [cell for cell in cells(name) if isinstance(cell, str) and "." in cell]
+        unclear = marks_thousands and decimal is None and pointed
+        if unclear and all(map(MAY_BE_THOUSANDS.fullmatch, pointed)):
+            problem = f"{pointed[0]!r} in column {name!r} has a decimal point, or marks thousands"
+            found = error(cells(name).index(pointed[0]), problem)
+            found.advising("decimal", ".", "reads a decimal point")
+            raise found.advising("decimal", ",", "reads thousands")
         return [_number(cell, decimal) if isinstance(cell, str) else cell for cell in cells(name)]
 
     return TableReader(names, missing, labels, numbers, error, has_commas)
@@ -182,13 +201,16 @@ def _check_header(table: TableReader, count: int, advice: str = "") -> None:
             raise table.error(None, message + advice)
 
 
-def _read_text(path: str | Path, encoding: str | None) -> Iterable[tuple[int, list[str]]]:
+def _read_text(path: str | Path, encoding: str | None) -> tuple[str, list[tuple[int, list[str]]]]:
+    """Return what separates the columns, and the rows with the numbers of their lines."""
     with parsing(path, "table of text", csv.Error):
         text = _decoded(path, read_bytes(path), encoding)
         header = next((line for line in text.splitlines() if line.strip()), "")
-        separator = max(SEPARATORS, key=header.count)
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-        return [(rows.line_num, row) for row in rows if row]
+        said = SAYS_SEPARATOR.fullmatch(header.strip())
+        separator = max(SEPARATORS, key=header.count) if said is None else said[1]
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        rows = [(reader.line_num, row) for row in reader if row]
+        return separator, rows if said is None else rows[1:]
 
 
 def _decoded(path: str | Path, content: bytes, encoding: str | None) -> str:
@@ -495,6 +517,9 @@ def read_cost_table(
     columns_of_costs = [read_numbers(table, column, NOT_ALLOWED["cost"]) for column in others]
     with parsing(path, "table of costs"):
         matrix = exact_array(list(map(list, zip(*columns_of_costs, strict=True))), "cost")
+    if all(not isinstance(_number(str(name)), str) for name in rows):
+        with _errors_in(path):
+            refuse_pairs(others, matrix)
     names_of_rows, names_of_columns = objects(rows, len(rows)), objects(others, len(others))
     return CostFile(
         matrix.reshape(len(rows), len(others)), names_of_rows, names_of_columns, _said({"row": first})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import AnyArray, Array, SideLabels
+from ..arrays import AnyArray, Array, EndsNames, SideLabels
 from ..certify.fields import check_array
 from ..drawing.pairs import check_cells, draw_costs
 from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, VerificationError
@@ -278,11 +278,13 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
         least: ArrayLike = 0,
         maximize: bool = False,
         partial: bool = False,
+        ends: EndsNames = None,
+        weight: str | None = None,
     ) -> Self:
         """Build the network; arguments are those of :func:`assign_jobs`."""
         if not isinstance(partial, bool):
             raise InvalidInputError(f"partial must be True or False, got {partial!r}")
-        given = one_matrix(with_edges_read(cost, advise=False), maximize)
+        given = one_matrix(with_edges_read(cost, ends=ends, weight=weight), maximize)
         _, n, m = given.shape
         workers, jobs = given.labels or (None, None)
         pairs = given.to_sparse() if isinstance(given, DenseCosts) else given
@@ -397,6 +399,8 @@ def assign_jobs(
     least: ArrayLike = 0,
     maximize: bool = False,
     partial: bool = False,
+    ends: EndsNames = None,
+    weight: str | None = None,
     **arguments: Unpack[Keywords],
 ) -> JobAssignment:
     """Give jobs to workers at the least total cost, where a worker takes `least` to `limit` jobs.
@@ -423,6 +427,8 @@ def assign_jobs(
     partial : bool
         If not all can be done, do as much as possible, at the least cost, instead of raising InfeasibleError.
         Workers still do `least` jobs.
+    ends, weight : str, optional
+        The columns of workers and jobs, and of costs, in a table of pairs that calls them otherwise.
     **arguments
         ``method``, ``threads`` and the other arguments of :func:`preflow.min_cost_flow`.
 
@@ -454,6 +460,13 @@ def assign_jobs(
     [0, 0, 0, 1, 1]
     """
     reduction = JobsAsMinCostFlow.of(
-        cost, limit=limit, needs=needs, least=least, maximize=maximize, partial=partial
+        cost,
+        limit=limit,
+        needs=needs,
+        least=least,
+        maximize=maximize,
+        partial=partial,
+        ends=ends,
+        weight=weight,
     )
     return reduction.solve(**arguments)
