@@ -35,7 +35,7 @@ LINES = {
     "graph": 11967,  # one reader finds the columns of all tables; tables of another problem are refused
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2651,  # the door of PyMaxflow has grids, and labels
-    "io": 3662,  # Matrix Market costs; matrices that could be read in two ways are refused
+    "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10890,  # columns of tables are named
     "mincost": 5509,  # supplies may stay where they are

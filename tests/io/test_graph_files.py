@@ -6,8 +6,10 @@ import gzip
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import networkx
+import numpy as np
 import pytest
 
 import preflow
@@ -282,3 +284,95 @@ class TestByNetworkX:
         path = str(written(tmp_path, name, text))
         result = run("solve", path, "--source", "a", "--sink", "b")
         assert (result.exit_code, path in result.stderr) == (2, True)
+
+
+ARCS = [(0, 1, 3), (0, 2, 2), (1, 3, 2), (2, 3, 4)]
+
+
+class TestWhatToolsWrite:
+    """Files that NumPy, NetworkX and igraph write."""
+
+    FLOW = "--source", "0", "--sink", "3", "--verify", "--json"
+
+    @pytest.mark.parametrize(
+        ("name", "way"),
+        [
+            ("a.txt", {}),
+            ("a.txt", {"fmt": "%d", "header": "tail head capacity"}),
+            ("a.csv", {"delimiter": ",", "header": "tail,head,capacity"}),
+            ("a.csv", {"delimiter": ",", "header": "tail,head,capacity", "comments": ""}),
+            ("a.csv", {"delimiter": ";", "header": "tail;head;capacity", "encoding": "utf-16"}),
+            ("a.txt", {"encoding": "utf-16", "fmt": "%d"}),
+        ],
+    )
+    def test_arcs_of_savetxt(self, tmp_path: Path, name: str, way: dict[str, Any]) -> None:
+        np.savetxt(tmp_path / name, ARCS, **way)
+        assert json.loads(succeed("solve", str(tmp_path / name), *self.FLOW))["value"] == 4
+
+    def test_a_header_in_another_order(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.txt"
+        np.savetxt(path, np.roll(ARCS, 1, axis=1), fmt="%d", header="capacity tail head")
+        assert json.loads(succeed("solve", str(path), *self.FLOW))["value"] == 4
+        with pytest.raises(ParseError, match=r"the comment says 'capacity tail head', and the first two"):
+            read_undirected_graph(path)
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+    def test_edges_of_savetxt(self, tmp_path: Path, encoding: str) -> None:
+        path = tmp_path / "a.txt"
+        np.savetxt(path, ARCS, encoding=encoding)
+        graph = read_undirected_graph(path).graph
+        assert (graph.tail.tolist(), graph.head.tolist()) == ([0, 0, 1, 2], [1, 2, 3, 3])
+        assert graph.weight is not None
+        assert graph.weight.tolist() == [3, 2, 2, 4]
+        assert read_bipartite_graph(path).graph.num_edges == 4
+
+    @pytest.mark.parametrize("size", [3, 4, 7])
+    def test_a_matrix_is_no_list_of_edges(self, tmp_path: Path, size: int) -> None:
+        path = tmp_path / "a.txt"
+        np.savetxt(path, np.eye(size), fmt="%d")
+        for read in (read_bipartite_graph, read_undirected_graph):
+            with pytest.raises(ParseError, match=r"a matrix is read from a Matrix Market file, scipy\.io"):
+                read(path)
+
+    def test_dimacs_and_metis_in_utf_16(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.max"
+        path.write_text("p max 2 1\nn 1 s\nn 2 t\na 1 2 5\n", encoding="utf-16")
+        assert preflow.max_flow(preflow.read_dimacs(path)).value == 5
+        assert "value     5 " in succeed("solve", str(path))
+        path = tmp_path / "a.graph"
+        path.write_text(METIS, encoding="utf-16")
+        assert read_undirected_graph(path).graph.num_edges == 11
+
+    def test_another_encoding_of_a_list(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.txt"
+        path.write_text("Köln Aachen 3\nAachen Düren 2\n", encoding="latin-1")
+        command = "solve", str(path), "--source", "Köln", "--sink", "Düren"
+        assert "a.txt:1: the text is not in UTF-8; --encoding latin-1" in run(*command).stderr
+        assert "value     2 " in succeed(*command, "--encoding", "latin-1")
+
+    def test_lists_of_networkx(self, tmp_path: Path) -> None:
+        path, graph = tmp_path / "a.edgelist", networkx.DiGraph()
+        graph.add_edges_from((tail, head, {"capacity": size, "cost": 1}) for tail, head, size in ARCS)
+        networkx.write_edgelist(graph, path)
+        for command in (("info", str(path)), ("solve", str(path), *self.FLOW)):
+            assert "in place of networkx.write_edgelist take networkx.write_graphml" in run(*command).stderr
+        networkx.write_edgelist(graph, path, data=["capacity"])
+        assert json.loads(succeed("solve", str(path), *self.FLOW))["value"] == 4
+        circulant = networkx.circulant_graph(9, [1, 2], networkx.DiGraph)
+        for write in (networkx.write_adjlist, networkx.write_multiline_adjlist):
+            write(circulant, tmp_path / "a.txt")
+            with pytest.raises(ParseError, match=r"take networkx\.write_edgelist\(graph, path, data=False\)"):
+                read_bipartite_graph(tmp_path / "a.txt")
+            assert "lists of neighbours" in run("info", str(tmp_path / "a.txt")).stderr
+
+    def test_names_of_igraph(self, tmp_path: Path) -> None:
+        """It numbers vertices itself, n0, n1, ..., and has their names beside."""
+        graph = networkx.DiGraph()
+        for at, name in enumerate(("depot", "north", "south", "shop")):
+            graph.add_node(f"n{at}", name=name)
+        graph.add_edges_from((f"n{tail}", f"n{head}", {"capacity": size}) for tail, head, size in ARCS)
+        text = "\n".join(networkx.generate_graphml(graph))
+        path = str(written(tmp_path, "a.graphml", text))
+        assert "value     4 " in succeed("solve", path, "--source", "n0", "--sink", "n3")
+        written(tmp_path, "a.graphml", text.replace("<key", "<!-- Created by igraph -->\n<key", 1))
+        assert "value     4 " in succeed("solve", path, "--source", "depot", "--sink", "shop")

@@ -28,7 +28,7 @@ from ..graph.edge_tables import ColumnNames
 from ..graph.network import INT64_MAX
 from ..graph.sparse_input import read_sparse
 from .dimacs import parse_problem, rows_of_file
-from .files import check_text, check_vertices, parsing, read_bytes
+from .files import check_text, check_vertices, of_text, parsing, read_bytes
 from .matrix_market import announced_matrix_bytes, is_dense, is_matrix_market, parse_matrix
 from .number_rows import COMMENT, check_widths, is_number, read_numbers, rows_of, separator_of
 from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
@@ -78,7 +78,7 @@ def read_costs(
         if DIMACS.match(data):
             return _read_dimacs(path, data)
         check_text(path, data)
-        return _read_text(path, data)
+        return _read_text(path, of_text(data))
 
 
 def _announced(head: bytes) -> int | None:
@@ -174,7 +174,7 @@ def is_matrix(path: str | Path) -> bool:
     """
     if not is_table(path) or str(path).lower().endswith((PARQUET, EXCEL)):
         return False
-    data = read_bytes(path)
+    data = of_text(read_bytes(path))
     first = next(rows_of(data), None)
     if first is None or not all(map(is_number, first.fields)):
         return False
@@ -205,7 +205,7 @@ def read_masses(path: str | Path) -> Array:
             check_text(path, data)
             if is_matrix_market(data):
                 raise ParseError(path, 1, "masses are numbers in one row or column, not a Matrix Market file")
-            masses = read_numbers(path, data)
+            masses = read_numbers(path, of_text(data))
             masses = masses.ravel() if 1 in masses.shape else masses
         if masses.ndim != 1:
             raise ParseError(path, None, f"masses are one for each row or column, got shape {masses.shape}")

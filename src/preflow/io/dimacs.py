@@ -34,7 +34,7 @@ from ..errors import InvalidInputError
 from ..graph.cost_network import CostNetwork, lower_of, rows_of_assignment, undirected_arcs
 from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, MaxFlowProblem
 from ..graph.undirected import UndirectedGraph
-from .files import check_text, check_vertices, checked_path, parsing, read_bytes, replacing
+from .files import check_text, check_vertices, checked_path, of_text, parsing, read_bytes, replacing
 from .record_reader import Line, Number, RecordReader, announced_bytes, shown
 from .record_writer import write_comment, write_records
 
@@ -188,6 +188,7 @@ def write_dimacs(
 def parse_problem(path: str | Path, data: bytes, kinds: Sequence[str]) -> ProblemFile:
     """Read the lines of a problem of one of the `kinds`."""
     check_text(path, data)
+    data = of_text(data)
     reader = RecordReader(path, data, b"a" if "max" in kinds or "asn" in kinds else b"e")
     problem: Line | None = None
     kind = kinds[0]

@@ -43,6 +43,8 @@ MOST_UNANNOUNCED, MOST_EXPANSION = 1 << 26, 100
 #: A graph that is read from text may have this many vertices, and this many more for each entry.
 SPARE_VERTICES, VERTICES_PER_ENTRY = 1 << 22, 256
 
+#: What text in UTF-16 begins with.
+UTF_16 = b"\xff\xfe", b"\xfe\xff"
 #: What binary files begin with, and what reads them.
 PICTURE = "a picture, which commands such as `preflow segment` and `preflow denoise` read"
 SIGNATURES = {
@@ -127,13 +129,37 @@ def read_bytes(path: str | Path, announced: Announced | None = None) -> bytes:
 
 def check_text(path: str | Path, data: bytes) -> None:
     """Raise ParseError if the content of a file is no text."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # text in UTF-16
+    if data.startswith(UTF_16):
         return
     found = next((what for signature, what in SIGNATURES.items() if data.startswith(signature)), None)
     if data[VOLUME_AT : VOLUME_AT + 4] in (b"n+1\0", b"ni1\0"):
         found = "a volume, which `preflow segment` reads"
     if found is not None or b"\0" in data[:HEAD]:
         raise ParseError(path, None, f"text is expected, and this is {found or 'a binary file'}")
+
+
+def decoded(path: str | Path, data: bytes, encoding: str | None = None) -> str:
+    """Return the text in the content of a file; without an `encoding` it is UTF-8, or UTF-16 with its mark.
+
+    ParseError: it is no text, or in another encoding. InvalidInputError: the encoding is unknown.
+    """
+    if encoding is None:
+        check_text(path, data)
+    try:
+        return data.decode(encoding or ("utf-16" if data.startswith(UTF_16) else "utf-8-sig"))
+    except LookupError:
+        raise InvalidInputError(
+            f"encoding {encoding!r} is unknown; Python has latin-1, cp1252, ..."
+        ) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        found = ParseError(path, line, f"the text is not in {encoding or 'UTF-8'}")
+        raise found.advising("encoding", "latin-1", "reads what Western Europe wrote before") from None
+
+
+def of_text(data: bytes) -> bytes:
+    """Return the content of a file of ASCII or UTF-8; that of UTF-16 with its mark as UTF-8."""
+    return data.decode("utf-16", "replace").encode() if data.startswith(UTF_16) else data
 
 
 def check_expansion(path: str | Path, archive: bytes) -> None:

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from ..arrays import Untyped
 from ..errors import MissingDependencyError, ParseError
-from ..graph.edge_tables import ENDS
-from .files import check_text, parsing, read_bytes
-from .number_rows import Row, is_number, refuse_sizes, rows_of, sizes_in
+from ..graph.edge_tables import CAPACITY, ENDS
+from .files import decoded, parsing, read_bytes
+from .number_rows import Row, is_number, names_above, refuse_neighbours, refuse_sizes, rows_of, sizes_in
 from .record_reader import announced_bytes
 
 #: The functions of NetworkX that read files, by the ends of their names.
@@ -36,6 +36,9 @@ LISTS = (".txt", ".edges", ".edgelist", ".ncol", ".arcs", TRAFFIC, PREFLIB)
 OF_TNTP = ["capacity", "length", "free_flow_time", "b", "power", "speed", "toll", "link_type"]
 METADATA = re.compile(rb"<END OF METADATA>[^\n]*\n", re.IGNORECASE)
 THROUGH = re.compile(rb"<FIRST THRU NODE>\s*(\d{1,9})", re.IGNORECASE)
+
+#: What igraph writes into the first lines of a file.
+IGRAPH, FIRST_LINES = re.compile(rb"created by igraph|creator \"igraph", re.IGNORECASE), 1024
 
 LOGGER = logging.getLogger(__name__)
 
@@ -78,6 +81,12 @@ def read_graph(path: str | Path) -> Untyped:
         has_labels = re.search(rb"node\s*\[[^\[\]]*\blabel\b", content) is not None
         keywords = {"label": "label" if has_labels else "id"} if name == "read_gml" else {}
         graph = getattr(networkx, name)(BytesIO(content), **keywords)
+        if IGRAPH.search(
+            content, 0, FIRST_LINES
+        ):  # its numbers of vertices are its own, their names the user's
+            called = [data.get("name") for _, data in graph.nodes(data=True)]
+            if len(set(called) - {None}) == len(graph):
+                graph = networkx.relabel_nodes(graph, dict(zip(graph, called, strict=True)))
         if not len(graph):
             raise ParseError(path, None, f"networkx.{name} finds no vertices")
         return graph
@@ -95,22 +104,26 @@ def without_directions(graph: Untyped) -> Untyped:
     return found
 
 
-def read_list(path: str | Path) -> list[tuple[int, list[str]]]:
+def read_list(path: str | Path, encoding: str | None = None) -> list[tuple[int, list[str]]]:
     """Return the rows of a list of arcs, with the numbers of their lines; the first one names the columns."""
     with parsing(path, "list of arcs"):
-        data = read_bytes(path)
-        check_text(path, data)
+        data = decoded(path, read_bytes(path), encoding).encode()
+        refuse_neighbours(path, data)
         names = ["source", "target", "weight"] if _suffix(path) == PREFLIB else []
         if _suffix(path) == TRAFFIC:
             names, data = _traffic(path, data)
         rows = list(rows_of(data))
         if not rows:
             raise ParseError(path, None, "the file is empty")
+        above = names_above(data, len(rows[0].fields))
+        names = names if set(above).isdisjoint(CAPACITY) else above
         if not names and _has_names(rows):
             names = [field.decode() for field in rows.pop(0).fields]
         elif not names:
             _check_first(path, rows)
             names = ["source", "target", "capacity"][: max(2, len(rows[0].fields))]
+            if any(field.startswith(b"{") or b" {" in field for field in rows[0].fields):
+                raise ParseError(path, rows[0].line, _ADVICE)
         width = len(names)
         for line, fields in rows:
             if len(fields) != width:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import ParseError
 from ..graph.undirected import UndirectedGraph
-from .files import check_text, check_vertices, parsing
+from .files import check_text, check_vertices, of_text, parsing
 
 #: How the names of such files end.
 METIS = (".graph", ".metis")
@@ -26,6 +26,7 @@ def parse_metis(data: bytes, path: str | Path, *, weights: bool = True) -> Undir
     ParseError: the content is malformed.
     """
     check_text(path, data)
+    data = of_text(data)
     rows: list[tuple[int, list[int]]] = []
     for number, text in enumerate(data.splitlines(), 1):
         if not text.startswith(b"%"):

@@ -18,11 +18,14 @@ from numpy.typing import DTypeLike
 
 from ..arrays import Array
 from ..errors import ParseError
+from ..graph.edge_tables import ENDS
 from ..graph.network import EXACT_FLOAT, INT64_MAX
 from .record_reader import INTEGER, integer_value, shown
 
 #: Characters at which comments begin, and both of them.
 COMMENTS, COMMENT = ["#", "%"], re.compile(rb"[#%]")
+#: The first lines of networkx.write_adjlist and write_multiline_adjlist.
+NEIGHBOURS = re.compile(rb"#[^\n]*\n# GMT ")
 #: What separates fields; None: blanks.
 SEPARATORS = (b";", b",", None)
 
@@ -126,6 +129,33 @@ def refuse_sizes(path: str | Path, row: Row, below: int, largest: tuple[int, int
             f"the first line, {b' '.join(row.fields).decode()!r}, has the number of vertices and that of the "
             "lines below, so it is not read as an edge: leave it out; if it is an edge, move it down",
         )
+
+
+def refuse_neighbours(path: str | Path, data: bytes) -> None:
+    """Raise ParseError if NetworkX wrote a file of lists of neighbours, below a command and a date."""
+    if NEIGHBOURS.match(data):
+        message = "lists of neighbours, as networkx.write_adjlist writes them: take networkx.write_edgelist("
+        raise ParseError(path, None, f"{message}graph, path, data=False)")
+
+
+def names_above(data: bytes, width: int) -> list[str]:
+    """Return the names of `width` columns, in lower case, in the comment above the first row.
+
+    numpy.savetxt writes its header so. The list is empty if the comment does not name the ends of edges.
+    """
+    above = next((text for text in reversed(_comments_above(data)) if text), b"")
+    names = [name.decode("utf-8", "replace").lower() for name in re.split(rb"[\s,;]+", above)]
+    return names if len(names) == width and any(set(ends) <= set(names) for ends in ENDS) else []
+
+
+def _comments_above(data: bytes) -> list[bytes]:
+    found = []
+    for line in BytesIO(data):
+        text = line.strip()
+        if text and not COMMENT.match(text):
+            break
+        found.append(text.lstrip(b"#%").strip())
+    return found
 
 
 def check_widths(path: str | Path, data: bytes, skip: int = 0) -> None:

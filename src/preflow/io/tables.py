@@ -48,7 +48,7 @@ from ..graph.edge_tables import (
 from ..graph.network import EXACT_FLOAT, FlowNetwork
 from ..graph.placement import exact_array
 from ..graph.undirected import UndirectedGraph, as_undirected_graph, undirected_columns
-from .files import check_expansion, check_text, checked_path, parsing, read_bytes, replacing
+from .files import check_expansion, checked_path, decoded, parsing, read_bytes, replacing
 from .graphs import is_graph, is_list, read_graph, read_list, without_directions
 from .record_reader import INTEGER
 
@@ -62,6 +62,8 @@ INDEX = "__index_level_0__"
 MAY_BE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
 #: The first line by which Excel learns the separator of a file.
 SAYS_SEPARATOR = re.compile(r"sep=(.)", re.IGNORECASE)
+#: A number in the form that numpy.savetxt has for floats.
+SAVED = re.compile(r"-?\d\.\d{18}e[+-]\d\d")
 #: Suffixes of tables.
 TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", PARQUET, EXCEL)
 #: Characters that may separate columns.
@@ -70,7 +72,6 @@ SEPARATORS = ",;\t"
 NO_NAMES = "; a list without names of columns is read if the name of the file ends in .txt"
 #: How a column is called that has the names of rows, even where these are numbers.
 NAMES_OF_ROWS = ("", "row", "rows", "name", "id", "index")
-UTF_16 = b"\xff\xfe", b"\xfe\xff"
 
 
 class TextFormat(NamedTuple):
@@ -103,7 +104,7 @@ def read_columns(path: str | Path, text: TextFormat = PLAIN) -> TableReader:
     rows: Iterable[tuple[int, list[Untyped]]]
     separator = ""
     if is_list(path):
-        rows = read_list(path)
+        rows = read_list(path, text.encoding)
     elif name.endswith(EXCEL):
         rows = _read_excel(path)
     else:
@@ -116,6 +117,7 @@ def read_columns(path: str | Path, text: TextFormat = PLAIN) -> TableReader:
             continue
         if not header:
             header = ["" if cell is None else str(cell) for cell in cells]
+            header[0] = re.sub(r"^#\s*(?=\S)", "", header[0])  # as numpy.savetxt writes a header
         else:
             extra = [cell for cell in cells[len(header) :] if cell not in ("", None)]
             if len(cells) < len(header) or extra:
@@ -155,7 +157,9 @@ def _reader(
         return columns[names.index(name)]
 
     def labels(name: Hashable) -> list[Untyped]:
-        return cells(name) if text is None else [cell if cell is None else str(cell) for cell in cells(name)]
+        return (
+            cells(name) if text is None else [cell if cell is None else _label(cell) for cell in cells(name)]
+        )
 
     def missing(name: Hashable) -> int | None:
         return next((row for row, cell in enumerate(cells(name)) if cell is None or cell == ""), None)
@@ -172,6 +176,12 @@ def _reader(
         return [_number(cell, decimal) if isinstance(cell, str) else cell for cell in cells(name)]
 
     return TableReader(names, missing, labels, numbers, error, has_commas)
+
+
+def _label(cell: Untyped) -> str:
+    """Return a label as it is written, but 1.000000000000000000e+00, as numpy.savetxt writes a 1, as 1."""
+    text = str(cell)
+    return str(int(float(text))) if SAVED.fullmatch(text) and float(text).is_integer() else text
 
 
 def _number(text: str, decimal: str | None = None) -> int | float | str:
@@ -204,28 +214,13 @@ def _check_header(table: TableReader, count: int, advice: str = "") -> None:
 def _read_text(path: str | Path, encoding: str | None) -> tuple[str, list[tuple[int, list[str]]]]:
     """Return what separates the columns, and the rows with the numbers of their lines."""
     with parsing(path, "table of text", csv.Error):
-        text = _decoded(path, read_bytes(path), encoding)
+        text = decoded(path, read_bytes(path), encoding)
         header = next((line for line in text.splitlines() if line.strip()), "")
         said = SAYS_SEPARATOR.fullmatch(header.strip())
         separator = max(SEPARATORS, key=header.count) if said is None else said[1]
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         rows = [(reader.line_num, row) for row in reader if row]
         return separator, rows if said is None else rows[1:]
-
-
-def _decoded(path: str | Path, content: bytes, encoding: str | None) -> str:
-    if encoding is None:
-        check_text(path, content)
-    try:
-        return content.decode(encoding or ("utf-16" if content.startswith(UTF_16) else "utf-8-sig"))
-    except LookupError:
-        raise InvalidInputError(
-            f"encoding {encoding!r} is unknown; Python has latin-1, cp1252, ..."
-        ) from None
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        found = ParseError(path, line, f"the text is not in {encoding or 'UTF-8'}")
-        raise found.advising("encoding", "latin-1", "reads what Western Europe wrote before") from None
 
 
 def _read_excel(path: str | Path) -> Iterable[tuple[int, list[Untyped]]]:
