@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
-from preflow.vision import labels_picture, segment, segment_labels
+from preflow.vision import Volume, labels_picture, segment, segment_labels
 
 SERIAL = {"method": "serial-incremental-bfs"}
 
@@ -157,3 +157,19 @@ def test_pixels_that_no_seed_reaches_stay_unlabelled_as_those_of_random_walker()
 def test_markers_that_leave_nothing_to_find_are_warned_of(markers, message):
     with pytest.warns(UserWarning, match=message):
         segment_labels([[1, 5, 9]], markers)
+
+
+def test_the_picture_has_the_image_below_and_its_directions():
+    imageio = pytest.importorskip("imageio.v3")
+    stored = np.zeros((4, 6, 8), np.uint8)
+    stored[:, 0, :], stored[:, 5, :] = 255, 40
+    markers = np.zeros(stored.shape, int)
+    markers[:, 0], markers[:, 5] = 1, 2
+    for volume in (Volume(stored, np.diag([1, 1, 2, 1.0]), of_body=False), stored, Volume(stored, np.eye(4))):
+        result = segment_labels(volume, markers)
+        drawn = imageio.imread(result._repr_png_())
+        times = drawn.shape[1] // (8 + 8 + 6)
+        expected = labels_picture(result.labels, volume)
+        assert (drawn == expected.repeat(times, axis=0).repeat(times, axis=1)).all()
+    flat = segment_labels(stored[0], markers[0])
+    assert imageio.imread(flat._repr_png_())[0, 0].tolist() == [242, 207, 128]  # orange over white

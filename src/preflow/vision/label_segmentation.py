@@ -12,13 +12,13 @@ Departure: costs are rounded to integers, so energies are exact and do not depen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array, Spacing
+from ..arrays import AnyArray, Array, Spacing
 from ..certify.fields import check_kind, checked_host_array
 from ..checks import check_integer, check_number, check_word, warn_caller
 from ..drawing.axes import NUM_COLOURS, say
@@ -36,6 +36,7 @@ from .colour_models import Palette
 from .expansion import MOST_SWEEPS, Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, potts
 from .pictures import large_labels, png
+from .planes import Volume
 from .segmentation import (
     CAPACITY_PER_NAT,
     MODELS,
@@ -85,6 +86,8 @@ class LabelSegmentation(ReadOnlyArrays):
     names: Array
     labelling: Labelling
     _taken: NDArray[np.bool_]
+    #: what was divided, for the picture
+    _image: AnyArray = field(default=None, kw_only=True)
 
     @property
     def energy(self) -> float:
@@ -144,8 +147,8 @@ class LabelSegmentation(ReadOnlyArrays):
         )
 
     def _repr_png_(self) -> bytes | None:
-        """Return the labels in colours; of a volume three slices."""
-        return png(large_labels(np.asarray(self.labels)))
+        """Return the labels in colours over the image; of a volume three slices."""
+        return png(large_labels(np.asarray(self.labels), self._image))
 
 
 def segment_labels(
@@ -266,7 +269,8 @@ def segment_labels(
     kept = np.where(taken, seeds, np.minimum(seeds, 0))
     found.flags.writeable = False
     restore = like_seeds(seeds.ndim, image, markers=markers, mask=mask)
-    return LabelSegmentation(labelled(found, restore), kept, names, labelling, taken)
+    shown = image if isinstance(image, Volume) else host_array(image, "image")
+    return LabelSegmentation(labelled(found, restore), kept, names, labelling, taken, _image=shown)
 
 
 def _checked_markers(markers: ArrayLike, mask: ArrayLike | None) -> tuple[Array, NDArray[np.bool_]]:

@@ -358,12 +358,15 @@ def enlarged(pixels: Array, times: int, sides: Sequence[float] = (1.0, 1.0)) -> 
     return pixels
 
 
-def large_labels(labels: Array) -> NDArray[np.uint8]:
+def large_labels(labels: Array, image: ArrayLike | Volume | None = None) -> NDArray[np.uint8]:
     """Return :func:`labels_picture` for a notebook: of a volume three slices, of a series its middle."""
     times = magnification(labels.shape)
+    if labels.ndim not in (2, 3) or np.shape(image) not in (labels.shape, (*labels.shape, 3)):
+        image = None
     if labels.ndim == 3:
-        return enlarged(labels_picture(labels), times)
-    return labels_picture(enlarged(plane_of(labels), times))
+        return enlarged(labels_picture(labels, image), times)
+    below = None if image is None else enlarged(np.asarray(image), times)
+    return labels_picture(enlarged(plane_of(labels), times), below)
 
 
 def png(pixels: NDArray[np.uint8]) -> bytes | None:
