@@ -32,7 +32,7 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3244,
-    "graph": 11967,  # one reader finds the columns of all tables; tables of another problem are refused
+    "graph": 11969,  # one reader finds the columns of all tables; tables of another problem are refused
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2651,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
@@ -46,7 +46,7 @@ LINES = {
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 5380,  # masses may stay where they are
-    "vision": 10052,  # volumes in TIFF and folders, of other sides, as arrays; what decoders drop is told
+    "vision": 10060,  # volumes in TIFF and folders, of other sides, as arrays; what decoders drop is told
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471

@@ -83,7 +83,15 @@ def test_arrays_of_each_axis_of_a_volume_with_equal_sides() -> None:
 
 
 @pytest.mark.parametrize(
-    "weights", [[BELOW, RIGHT[:2]], [BELOW, RIGHT, BELOW[:, :3]], [PADDED[0], BELOW], [BELOW, BELOW[:1]]]
+    "weights",
+    [
+        [BELOW, RIGHT[:2]],
+        [BELOW, RIGHT, BELOW[:, :3]],
+        [PADDED[0], BELOW],
+        [BELOW, BELOW[:1]],
+        [BELOW],
+        [RIGHT, RIGHT],
+    ],
 )
 def test_other_shapes_are_refused(weights: Any) -> None:
     words = r"expected shape \(K, 3, 4\), or an array of each of the shapes \(3, 3\), \(2, 4\)"

@@ -248,6 +248,8 @@ def test_expansion_refuses_what_is_no_metric_and_names_it():
         ({"distance": potts(3)}, r"distance must have shape \(2, 2\)"),
         ({"distance": [[0, 1], [2, 0]]}, r"symmetric, but \[0, 1\] is 1 and \[1, 0\] is 2"),
         ({"distance": [[0, -1], [-1, 0]]}, "distances must not be negative"),
+        ({"distance": -7 * np.eye(2, dtype=int)}, r"got -7: where equal labels gain k, k \* potts\(labels\)"),
+        ({"data": np.zeros((4, 4, 2), int)}, r"first axis, and numpy\.moveaxis\(data, -1, 0\)"),
         ({"distance": [[1, 1], [1, 0]]}, "to itself is zero"),
         ({"distance": None}, "distance is missing"),
         ({"weights": -1}, "weights must not be negative, got -1"),

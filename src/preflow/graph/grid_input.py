@@ -90,10 +90,12 @@ def stacked_by_axis(values: AnyArray, shape: tuple[int, ...], name: str) -> AnyA
         shapes = [np.shape(each) for each in values]
     except ValueError:  # one of them is no array
         return values
-    if len(set(shapes)) < 2 or {len(each) for each in shapes} != {len(shape)}:
+    if {len(each) for each in shapes} != {len(shape)}:
         return values
     half = named_neighbourhoods(len(shape))[2 * len(shape)]
     short = [tuple(side - step for side, step in zip(shape, offset, strict=True)) for offset in half]
+    if len(set(shapes)) == 1 and shapes[0] not in short:
+        return values
     if sorted(shapes) != sorted(short):
         raise InvalidInputError(
             f"{name} has arrays of the shapes {', '.join(map(str, shapes))}: expected shape (K, "

@@ -120,6 +120,11 @@ class LabelEnergy:
         if labels == 0:
             raise InvalidInputError("there are no labels: data has shape " + str(costs.shape))
         _check_count(labels)
+        if np.shape(distance) == (shape[-1],) * 2 != (labels,) * 2:
+            raise InvalidInputError(
+                f"data has {labels} labels and distance {shape[-1]}: labels are the first axis, and "
+                "numpy.moveaxis(data, -1, 0) brings the last one there"
+            )
         factors = _numbers("weights", stacked_by_axis(weights, costs.shape[1:], "weights"))
         if connectivity is None:
             connectivity = 2 * (len(factors) if factors.ndim == costs.ndim else len(shape))
@@ -316,7 +321,10 @@ def _checked_distance(distance: ArrayLike, labels: int) -> Array:
     if far.shape != (labels, labels):
         raise InvalidInputError(f"distance must have shape ({labels}, {labels}), got {far.shape}")
     if far.min() < 0:
-        raise InvalidInputError(f"distances must not be negative, got {far.min()}")
+        message = f"distances must not be negative, got {far.min()}"
+        if np.diagonal(far).min() < 0:
+            message += ": where equal labels gain k, k * potts(labels) is the same but for a constant"
+        raise InvalidInputError(message)
     if np.diagonal(far).any():
         raise InvalidInputError("the distance of a label to itself is zero")
     if (far != far.T).any():

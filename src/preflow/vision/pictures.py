@@ -16,7 +16,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
+from ..arrays import AnyArray, Array
 from ..checks import check_number
 from ..drawing.axes import label_colours
 from ..drawing.images import plane_of
@@ -358,7 +358,7 @@ def enlarged(pixels: Array, times: int, sides: Sequence[float] = (1.0, 1.0)) -> 
     return pixels
 
 
-def large_labels(labels: Array, image: ArrayLike | Volume | None = None) -> NDArray[np.uint8]:
+def large_labels(labels: Array, image: AnyArray = None) -> NDArray[np.uint8]:
     """Return :func:`labels_picture` for a notebook: of a volume three slices, of a series its middle."""
     times = magnification(labels.shape)
     if labels.ndim not in (2, 3) or np.shape(image) not in (labels.shape, (*labels.shape, 3)):
