@@ -24,7 +24,7 @@ LINES = {
     "assignment": 10501,  # columns of tables are named
     "bipartite": 5078,  # columns of tables are named
     "certify": 4839,  # what a cut allows counts here, and what lower bounds bring into it
-    "cli": 4234,  # segment-labels of volumes; labels of images as pictures
+    "cli": 4237,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 1943,  # columns of tables are named
     "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7489,  # arguments by name
@@ -38,7 +38,7 @@ LINES = {
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10890,  # columns of tables are named
-    "mincost": 5509,  # supplies may stay where they are
+    "mincost": 5551,  # supplies may stay where they are; arcs are added between solves
     "network": 437,  # which functions each class of networks has
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network

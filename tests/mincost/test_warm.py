@@ -45,13 +45,19 @@ def test_warm_equals_cold(method: str, floats: bool) -> None:
         solver = preflow.MinCostFlow(random_network(rng, floats), method=method)
         for _ in range(12):
             arcs = rng.choice(50, rng.integers(1, 4), replace=False)
-            kind = rng.integers(4)
+            kind = rng.integers(5)
             if kind == 0:
                 solver.set_cost(arcs, rng.integers(-9, 40, len(arcs)) * unit)
             elif kind == 1:
                 solver.set_capacity(arcs, rng.integers(3, 12, len(arcs)) * unit)
             elif kind == 2:
                 solver.set_lower(arcs[0], -rng.integers(0, 3) * unit)
+            elif kind == 3:
+                tail, head = rng.integers(0, 12, (2, len(arcs)))
+                added = solver.add_arcs(
+                    tail, head, capacity=rng.integers(2, 12, len(arcs)) * unit, cost=3 * unit, lower=unit
+                )
+                assert added[-1] + 1 == solver.network.num_arcs
             else:
                 u, v = rng.choice(12, 2, replace=False)
                 assert solver.network.supply is not None
@@ -68,6 +74,23 @@ def test_warm_equals_cold(method: str, floats: bool) -> None:
             assert warm.cost == (pytest.approx(cold.cost, abs=1e-9) if floats else cold.cost)
             solved += 1
     assert solved > 30
+
+
+def test_a_road_is_built() -> None:
+    solver = preflow.MinCostFlow([("a", "b", 4, 5)], {"a": 6, "b": -6})
+    assert solver.solve(partial=True).cost == 20
+    assert solver.add_arcs("a", "b", capacity=3, cost=7).tolist() == [1]
+    assert solver.solve().cost == 34
+    assert solver.add_arcs(["a", "b"], ["b", "a"], cost=1).tolist() == [2, 3]  # without a limit
+    result = solver.solve()
+    assert result.cost == 6
+    result.verify()
+    for change in ({"capacity": -1}, {"cost": np.nan}, {"capacity": 1, "lower": 2}):
+        with pytest.raises(InvalidInputError):
+            solver.add_arcs("a", "b", **change)
+    with pytest.raises(InvalidInputError, match="'c' is not in the graph"):
+        solver.add_arcs("a", "c")
+    assert solver.solve().cost == 6
 
 
 def test_labels() -> None:

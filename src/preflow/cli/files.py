@@ -228,9 +228,12 @@ def _read_table_problem(file: str, terminals: Terminals, table: TableOptions, mi
         return Problem(network, columns, (ends[0], ends[1]) if is_flow else None)
     assert isinstance(network, FlowNetwork)
     if min_cost or terminals.supply is not None:
-        raise InvalidInputError(
-            f"--supply and --min-cost are for costs: {file} has no column 'cost', or a maximum flow is wanted"
-        )
+        asked = "--min-cost" if min_cost else "--supply"
+        if is_flow and not min_cost:
+            message = "--source and --sink ask for a maximum flow, and --supply has others: leave one out"
+            raise InvalidInputError(message)
+        error = InvalidInputError(f"{asked} is for costs, and {file} has no column 'cost'")
+        raise error.advising("cost", "NAME", "names another one")
     if not is_flow:
         raise InvalidInputError(f"{file} is a table of arcs: name the terminals, --source A --sink B")
     source, sink = (side[0] if len(side) == 1 else tuple(side) for side in ends)

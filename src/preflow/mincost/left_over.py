@@ -28,6 +28,19 @@ from .result import MinCostFlowResult
 ROUNDING = 2.0**-50
 
 
+def of_larger(network: CostNetwork, start: MinCostFlowResult) -> MinCostFlowResult:
+    """Return an earlier result as one of a network with further arcs and vertices behind its own."""
+    to_host = start.network.to_host
+    flow, potentials = to_host(start.flow), to_host(start.potentials)
+    return replace(
+        MinCostFlowResult(**{each.name: getattr(start, each.name) for each in fields(MinCostFlowResult)}),
+        network=network,
+        flow=np.append(flow, np.zeros(network.num_arcs - len(flow), dtype=flow.dtype)),
+        potentials=np.append(potentials, np.zeros(network.num_vertices - len(potentials))),
+        _basis=None,
+    )
+
+
 @dataclass(frozen=True)
 class LeftOver:
     """A network with supplies of any sum, and the larger one."""
@@ -78,15 +91,7 @@ class LeftOver:
 
     def start(self, start: MinCostFlowResult) -> MinCostFlowResult:
         """Return an earlier result of the network as one of the larger network."""
-        network, to_host = self.network, start.network.to_host
-        flow, potentials = to_host(start.flow), to_host(start.potentials)
-        return replace(
-            MinCostFlowResult(**{each.name: getattr(start, each.name) for each in fields(MinCostFlowResult)}),
-            network=network,
-            flow=np.append(flow, np.zeros(network.num_arcs - len(flow), dtype=flow.dtype)),
-            potentials=np.append(potentials, np.zeros(network.num_vertices - len(potentials))),
-            _basis=None,
-        )
+        return of_larger(self.network, start)
 
     def part(self, whole: MinCostFlowResult, most: MinCostFlowResult | None) -> PartialCostFlowResult:
         """Return the result from that of the larger network."""

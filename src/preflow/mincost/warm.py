@@ -18,6 +18,7 @@ from ..method_names import CostFlowMethodName
 from ..progress import Reporter
 from ..solving.timing import timed
 from .api import min_cost_flow
+from .left_over import of_larger
 from .result import MinCostFlowResult
 
 
@@ -99,6 +100,39 @@ class MinCostFlow(Changing[MinCostFlowResult]):
         changed: dict[str, Any] = {name: _changed(old, numbers, flat)}
         self.network = replace(self.network, **changed)
 
+    def add_arcs(
+        self,
+        tail: Vertices,
+        head: Vertices,
+        *,
+        capacity: ArrayLike = np.inf,
+        cost: ArrayLike = 0,
+        lower: ArrayLike | None = None,
+    ) -> NDArray[np.int64]:
+        """Add arcs between vertices of the network, and return their numbers.
+
+        Parameters
+        ----------
+        tail, head : vertex, or array of vertices
+            Of the network: labels where it has labels, else numbers.
+        capacity, cost, lower : array of numbers, or number
+            As in :meth:`preflow.CostNetwork.from_arrays`.
+        """
+        network = self.network
+        ends = (read_ends(network, names, role) for names, role in ((tail, "tail"), (head, "head")))
+        added = CostNetwork.from_arrays(
+            *ends, capacity=capacity, cost=cost, lower=lower, num_vertices=network.num_vertices
+        )
+        both: dict[str, Any] = {
+            name: np.concatenate(common_dtype(getattr(network, name), getattr(added, name)))
+            for name in ("tail", "head", "capacity", "cost")
+        }
+        if network.undirected is not None:
+            both["undirected"] = np.append(network.undirected, np.zeros(added.num_arcs, dtype=bool))
+        lower = np.concatenate(common_dtype(lower_of(network), lower_of(added)))
+        self.network = replace(network, **both, lower=lower)
+        return np.arange(network.num_arcs, self.network.num_arcs)
+
     def set_supply(self, vertices: Vertices, values: ArrayLike) -> None:
         """Change the supply of one vertex or several, given as in ``network.vertices``.
 
@@ -127,10 +161,13 @@ class MinCostFlow(Changing[MinCostFlowResult]):
         InvalidInputError, InfeasibleError, UnboundedCostError, CapacityOverflowError, CostOverflowError
             As in :func:`preflow.min_cost_flow`.
         """
+        start = self.result
+        if start is not None and start.network.num_arcs < self.network.num_arcs:
+            start = of_larger(self.network, start)
         result = min_cost_flow(
             self.network,
             partial=partial,
-            warm_start=self.result,
+            warm_start=start,
             time_limit=time_limit,
             progress=progress,
             **self._arguments,
