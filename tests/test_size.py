@@ -46,7 +46,7 @@ LINES = {
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 5380,  # masses may stay where they are
-    "vision": 10060,  # volumes in TIFF and folders, of other sides, as arrays; what decoders drop is told
+    "vision": 10066,  # volumes in TIFF and folders, of other sides, as arrays; what decoders drop is told
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471

@@ -155,6 +155,20 @@ class TestNifti:
         with pytest.raises(ParseError, match="its header announces"):
             read_volume(tmp_path / "v.nii")
 
+    @pytest.mark.parametrize(("unit", "factor"), [("micron", 1e-3), ("meter", 1e3), ("mm", 1), (0, 1)])
+    def test_units_become_millimetres(self, tmp_path, unit, factor):
+        import nibabel
+
+        image = nibabel.Nifti1Image(STACK.T, THICK.affine)
+        image.header.set_xyzt_units(unit, "sec")
+        nibabel.save(image, tmp_path / "v.nii")
+        volume = read_volume(tmp_path / "v.nii")
+        assert volume.spacing == pytest.approx([factor * side for side in THICK.spacing])
+        for name in ("mask.nii", "mask.tif"):
+            write_labels(tmp_path / name, volume > 9, volume)
+            assert read_volume(tmp_path / name).spacing == pytest.approx(volume.spacing)
+        assert nibabel.load(tmp_path / "mask.nii").header.get_xyzt_units()[0] == "mm"
+
     def test_other_files_are_told_the_way(self, tmp_path):
         (tmp_path / "scan.nrrd").write_bytes(b"NRRD0004")
         with pytest.raises(ParseError, match=r"SimpleITK\.WriteImage"):

@@ -47,6 +47,8 @@ MILLIMETRES = {
     "nm": 1e-6,
     "pm": 1e-9,
 }
+#: Millimetres of the units of NIfTI that are others, by their codes: metres and micrometres.
+NIFTI_MILLIMETRES = {1: 1e3, 3: 1e-3}
 #: A TIFF may expand to this many times its size: deflate has no higher ratio.
 MOST_EXPANSION = 1100
 #: Longest voxels, in millimetres, that a TIFF gives in micrometres.
@@ -89,7 +91,8 @@ def read_volume(path: str | Path) -> Volume:
     Returns
     -------
     Volume
-        Its affine is that of NIfTI. Of a TIFF it has the spacing that ImageJ or OME-TIFF stored; without it,
+        Its affine is that of NIfTI, in millimetres also where the file has metres or micrometres. Of a TIFF
+        it has the spacing that ImageJ or OME-TIFF stored, z as long as x if only z is missing; without it,
         and for a folder, a voxel is a cube of 1 mm: :meth:`Volume.with_spacing` gives it other sides.
 
     Raises
@@ -133,7 +136,9 @@ def read_volume(path: str | Path) -> Volume:
         raise ParseError(
             path, None, f"expected a volume of numbers, found {values.dtype} of shape {values.shape}{hint}"
         )
-    return Volume(np.ascontiguousarray(values.T), np.asarray(image.affine, dtype=np.float64))
+    affine = np.array(image.affine, dtype=np.float64)
+    affine[:3] *= NIFTI_MILLIMETRES.get(int(image.header["xyzt_units"]) % 8, 1.0)
+    return Volume(np.ascontiguousarray(values.T), affine)
 
 
 def _of_tiff(path: str | Path) -> Volume:
@@ -370,6 +375,7 @@ def _encoded(suffix: str, values: Array, like: Volume, name: str) -> bytes:
     nibabel = _nibabel("writing volumes")
     try:
         image = nibabel.Nifti1Image(values.T, like.affine, dtype=values.dtype)
+        image.header.set_xyzt_units("mm")
         found: bytes = image.to_bytes()
     except Exception as error:  # NiBabel's errors are of several kinds
         raise InvalidInputError(f"{name} cannot be written, but .astype('float32') can: {error}") from error
