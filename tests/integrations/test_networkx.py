@@ -408,7 +408,8 @@ def test_networkx_dispatches(tmp_path: Path) -> None:
     script = (
         "import networkx as nx, sys, warnings\n"
         "warnings.simplefilter('error')\n"
-        "loaded = {name for name in sys.modules if name.startswith('preflow.')} - {'preflow.lazy', 'preflow.eager'}\n"
+        "loaded = {name for name in sys.modules if name.startswith('preflow.')}\n"
+        "loaded -= {'preflow.lazy', 'preflow.eager'}\n"
         "assert all('integrations' in name for name in loaded), loaded\n"
         "graph = nx.DiGraph([('s', 't', {'capacity': 2})])\n"
         "assert nx.maximum_flow(graph, 's', 't', backend='preflow') == (2, {'s': {'t': 2}, 't': {}})\n"
