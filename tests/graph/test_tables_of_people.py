@@ -15,7 +15,7 @@ import preflow
 from preflow.errors import InvalidInputError
 from preflow.graph.convert import as_flow_network
 from preflow.reductions import assign_jobs
-from tests.graph.test_edge_tables import ROADS, table_of
+from tests.graph.test_edge_tables import KINDS, ROADS, table_of
 
 try:
     import polars
@@ -426,6 +426,14 @@ class TestMatricesThatAreNone:
         assert preflow.bipartite_matching(table[["who", "what"]]).cardinality == 2
         with pytest.raises(InvalidInputError, match=r"ends=\('FIRST', 'SECOND'\) names them"):
             preflow.bipartite_matching(table)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_end_that_is_blank(kind: str) -> None:
+    """All of them would be one vertex, over which flow passes."""
+    table = table_of(kind, [("a", "b", 3), ("", "c", 4)], ("from", "to", "capacity"))
+    with pytest.raises(InvalidInputError, match="row 1, from 0: no value in column 'from'"):
+        preflow.max_flow(table, "a", "c")
 
 
 class TestLabelsThatLookAlike:

@@ -366,6 +366,9 @@ def read_table(
             raise reader.error(missing, f"no value in column {name!r}{hints.get(what, '')}")
     numbers = {what: read_numbers(reader, name, hints.get(what, "")) for what, name in wanted.items()}
     edges = EdgeColumns(reader.labels(first), reader.labels(second), numbers)
+    for name, side in ((first, edges.first), (second, edges.second)):
+        if "" in side:  # as fillna("") leaves it: all these would be one vertex
+            raise reader.error(list(side).index(""), f"no value in column {name!r}")
     if not apart:
         _check_alike(edges, first, second)
     return edges
