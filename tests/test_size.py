@@ -24,7 +24,7 @@ LINES = {
     "assignment": 10501,  # columns of tables are named
     "bipartite": 5078,  # columns of tables are named
     "certify": 4839,  # what a cut allows counts here, and what lower bounds bring into it
-    "cli": 4237,  # segment-labels of volumes; labels of images as pictures
+    "cli": 4246,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 1943,  # columns of tables are named
     "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7489,  # arguments by name

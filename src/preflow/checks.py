@@ -108,8 +108,8 @@ def did_you_mean(name: str, names: Sequence[str], following: str) -> str:
     """Return what goes on after a name that is none: the near ones, and the words that come next."""
     from difflib import get_close_matches
 
-    asked = name.lower().replace("_", "-")
-    near = [each for each in names if f"-{asked}-" in f"-{each.lower().replace('_', '-')}-"]
+    asked = name.lower().replace("_", "-").replace(" ", "-")
+    near = [each for each in dict.fromkeys(names) if f"-{asked}-" in f"-{each.lower().replace('_', '-')}-"]
     if not near:
         alike = {part: each for each in names for part in (each.lower(), each.lower().partition("-")[2])}
         near = [alike[part] for part in get_close_matches(asked, filter(None, alike), 1, 0.75)]

@@ -484,7 +484,14 @@ def test_methods_tells_all_about_each() -> None:
         assert all(name in text for name in (method.name, method.paper, method.summary, *method.other_names))
     assert "relabel_period=1.0" in text
     assert "serial-hi-pr" in succeed("methods", "min_cut")
-    assert "unknown problem 'sorting'; there are: max_flow" in fail("methods", "sorting")
+    assert "unknown problem or method 'sorting'; there are: max_flow" in fail("methods", "sorting")
+    near = {
+        "dinic": "'serial-dinic'",
+        "jv": "'JV'",
+        "pothen fan": "'serial-pothen-fan' or 'multicore-pothen-fan'",
+    }
+    for name, meant in near.items():
+        assert f"did you mean {meant}? There are: max_flow" in fail("methods", name)
     text = succeed("methods", "HI_PR")
     assert text.startswith("max_flow, min_cut (serial-hi-pr)\n\nHighest-label push-relabel")
 

@@ -425,6 +425,7 @@ def methods(name: str | None = None) -> None:
     name : NAME
         A problem, such as max_flow, or a method; default: all.
     """
+    from ..checks import unknown_name
     from ..registry import methods as methods_of
     from .reports import method_lines
 
@@ -436,7 +437,15 @@ def methods(name: str | None = None) -> None:
         if name in (method.name, *method.other_names)
     ]
     if not explained:
-        listed = problems if name is None else {name: methods_of(name)}
+        if name is not None and name not in problems:
+            known = {
+                other: None
+                for listed in problems.values()
+                for each in listed
+                for other in (each.name, *each.other_names)
+            }
+            raise unknown_name("problem or method", name, [*problems, *known], ", ".join(problems))
+        listed = problems if name is None else {name: problems[name]}
         click.echo("\n".join(method_lines(listed)).rstrip())
         return
     explanations: dict[str, list[str]] = {}
