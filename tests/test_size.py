@@ -24,7 +24,7 @@ LINES = {
     "assignment": 10501,  # columns of tables are named
     "bipartite": 5078,  # columns of tables are named
     "certify": 4839,  # what a cut allows counts here, and what lower bounds bring into it
-    "cli": 4246,  # segment-labels of volumes; labels of images as pictures
+    "cli": 4251,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 1943,  # columns of tables are named
     "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
     "distributed": 7489,  # arguments by name
@@ -32,20 +32,20 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3244,
-    "graph": 11972,  # one reader finds the columns of all tables; tables of another problem are refused
+    "graph": 11983,  # one reader finds the columns of all tables; tables of another problem are refused
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2651,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10890,  # columns of tables are named
-    "mincost": 5551,  # supplies may stay where they are; arcs are added between solves
+    "mincost": 5586,  # supplies may stay where they are; large ones spoil no small ones
     "network": 437,  # which functions each class of networks has
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 4610,  # jobs between a least number and a limit, in tables with other names
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
     "steps": 2283,  # a source side of its own is lifted by its own function
-    "transportation": 5380,  # masses may stay where they are
+    "transportation": 5441,  # masses may stay where they are; large ones spoil no small ones
     "vision": 10066,  # volumes in TIFF and folders, of other sides, as arrays; what decoders drop is told
 }
 #: The most kinds of arguments of kernels.

@@ -64,7 +64,10 @@ def test_solve_an_assignment(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("solution", "violation"),
     [
-        ("s 9\nf 1 2 2\nf 2 4 2\nf 1 3 1\nf 3 4 2\n", "not conserved at vertex 2"),
+        (
+            "s 9\nf 1 2 2\nf 2 4 2\nf 1 3 1\nf 3 4 2\n",
+            "counted from 0); flows of solve --partial are proved by its own --verify",
+        ),
         ("s 9\nf 1 2 3\nf 2 4 3\nf 3 4 1\n", "sends 3 from vertex 2 to vertex 4, the capacity is 2"),
         ("s 9\nf 1 2 2\nf 2 4 2\nf 1 3 1\n", "less from vertex 3 to vertex 4 than arcs must carry"),
         ("s 8\nf 1 2 2\nf 2 4 2\nf 1 3 1\nf 3 4 1\n", "the flow costs 9, the file states 8"),

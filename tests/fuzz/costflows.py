@@ -148,6 +148,11 @@ def make(random: Random, quick: bool = False, *, kind: str) -> Case:
             random.randrange(m),
             random.choice(["nan", "inf", "-inf"]),
         ]
+    case["partial"] = random.random() < 0.2
+    if case["partial"] and n > 1 and case["ends"] is case["hostile"] is None:
+        for _ in range(random.randrange(3)):
+            amount = numbers(random, amount_style, float_amounts, 0.0, wild_amounts)
+            supply[random.randrange(n)] = random.choice([-1, 1]) * amount
     return case
 
 
@@ -172,11 +177,11 @@ def _array(values: list[Any]) -> Any:
 
 
 def exact_problem(
-    network: preflow.CostNetwork,
+    network: preflow.CostNetwork, *, balanced: bool = True
 ) -> tuple[int, int, list[tuple[int, int, int, int, int]], list[int]]:
     """Return the exponents of amounts and of costs, and arcs and supplies of exact integers.
 
-    Undirected arcs come twice. Supplies whose sum differs from zero by rounding are balanced at the largest.
+    Undirected arcs come twice. Supplies whose sum is not zero by rounding are `balanced` at the largest.
     """
     m, n = network.num_arcs, network.num_vertices
     assert network.supply is not None
@@ -190,7 +195,7 @@ def exact_problem(
             for (tail, head, _, capacity, cost), both in zip(arcs, network.undirected.tolist(), strict=True)
             if both
         ]
-    if n:
+    if n and balanced:
         largest = max(range(n), key=lambda v: abs(supply[v]))
         supply[largest] -= sum(supply)
     return amounts, shift, arcs, supply
@@ -211,9 +216,9 @@ def check(case: Case, tally: Tally) -> None:
         if case["ends"] is not None:
             check_most(case, network, arguments, tally)
         else:
-            check_solve(
-                network, partial(preflow.min_cost_flow, network, **arguments), tally, verify=case["verify"]
-            )
+            some = case.get("partial", False)
+            solve = partial(preflow.min_cost_flow, network, partial=some, **arguments)
+            check_solve(network, solve, tally, verify=case["verify"], some=some)
 
 
 def check_refused(case: Case, tally: Tally) -> None:
@@ -242,7 +247,9 @@ def check_edits(case: Case, network: preflow.CostNetwork, tally: Tally) -> None:
     each = case["calls"][0]
     arguments = {"method": each["method"], "threads": each["threads"], "options": each["options"] or None}
     solver = preflow.MinCostFlow(network, **arguments)
-    check_solve(solver.network, solver.solve, tally, verify=case["verify"])
+    some = case.get("partial", False)
+    solve = partial(solver.solve, partial=some)
+    check_solve(solver.network, solve, tally, verify=case["verify"], some=some)
     for field, arc, vertex, cost, amount in case["edits"]:
         tally["edits"] += 1
         network = solver.network
@@ -255,6 +262,9 @@ def check_edits(case: Case, network: preflow.CostNetwork, tally: Tally) -> None:
                 other = (vertex + 1) % case["n"]
                 assert network.supply is not None
                 supply = network.supply.tolist()
+                if some:
+                    solver.set_supply(vertex, -supply[vertex] if arc % 2 else amount)
+                    continue
                 solver.set_supply([vertex, other], [amount, supply[vertex] + supply[other] - amount])
         except InvalidInputError:
             require(solver.network is network, "an edit that is refused changes the network")
@@ -263,17 +273,39 @@ def check_edits(case: Case, network: preflow.CostNetwork, tally: Tally) -> None:
         except OverflowError:
             tally["edits too large"] += 1
             continue
-        check_solve(solver.network, solver.solve, tally, verify=case["verify"])
+        check_solve(solver.network, solve, tally, verify=case["verify"], some=some)
 
 
-def check_solve(network: preflow.CostNetwork, solve: Any, tally: Tally, *, verify: bool = True) -> None:
-    """Solve and compare the ending with that of the oracle."""
-    amounts, shift, arcs, supply = exact_problem(network)
-    exact = cheapest_flow(network.num_vertices, arcs, supply)
+def most_for_least(
+    n: int, arcs: list[tuple[int, int, int, int, int]], supply: list[int]
+) -> tuple[CheapestFlow, int]:
+    """Return a cheapest flow that sends as much of the supplies as can be, and how much that is."""
+    reward = 1 + sum(abs(arc[4]) for arc in arcs)
+    # A new vertex has all supplies, and pays for what comes back to it.
+    ends = [(n, v, 0, s, 0) if s > 0 else (v, n, 0, -s, -reward) for v, s in enumerate(supply) if s]
+    exact = cheapest_flow(n + 1, [*arcs, *ends], [0] * (n + 1))
+    if exact.ending != "optimal":
+        return exact, 0
+    carried = zip(ends, exact.flow[len(arcs) :], strict=True)
+    sent = sum(flow for (_, head, *_), flow in carried if head == n)
+    return CheapestFlow("optimal", exact.cost + reward * sent, exact.flow[: len(arcs)]), sent
+
+
+def check_solve(
+    network: preflow.CostNetwork, solve: Any, tally: Tally, *, verify: bool = True, some: bool = False
+) -> None:
+    """Solve and compare the ending with that of the oracle; `some`: not all supplies need be sent."""
+    amounts, shift, arcs, supply = exact_problem(network, balanced=not some)
+    if some:
+        tally["partial"] += 1
+        exact, sent = most_for_least(network.num_vertices, arcs, supply)
+    else:
+        exact, sent = cheapest_flow(network.num_vertices, arcs, supply), 0
     try:
         result = solve()
     except (CapacityOverflowError, CostOverflowError) as error:
-        require(may_overflow(network), "numbers that fit are refused", str(error))
+        large = some and (sum(map(abs, supply)) >= AMOUNTS << amounts or "mix" in str(error))
+        require(large or may_overflow(network), "numbers that fit are refused", str(error))
         tally["overflow"] += 1
         return
     except InvalidInputError as error:
@@ -291,13 +323,41 @@ def check_solve(network: preflow.CostNetwork, solve: Any, tally: Tally, *, verif
         tally["unbounded"] += 1
         return
     except InfeasibleFlowError as error:
-        check_infeasible(network, error, exact, amounts, arcs, supply)
+        if some:
+            require(exact.ending == "infeasible" or is_rounded(network), "called infeasible, and is not")
+        else:
+            check_infeasible(network, error, exact, amounts, arcs, supply)
         tally["infeasible"] += 1
         return
-    check_result(network, result, exact, arcs, amounts + shift, tally)
+    unsent = Fraction(0)
+    if some and exact.ending == "optimal":
+        unsent = check_sent(network, result, sent, amounts) * max(
+            [0, *(abs(Fraction(c)) for c in network.cost.tolist())]
+        )
+    check_result(network, result, exact, arcs, amounts + shift, tally, unsent)
     if verify or is_rounded(network):
         result.verify()
         tally["verified"] += 1
+
+
+def check_sent(network: preflow.CostNetwork, result: Any, sent: int, amounts: int) -> Fraction:
+    """Check how much a flow sends that sends as much as possible; return by how much it may be off."""
+    supply, own = result.supply.tolist(), result.own_supply.tolist()
+    require(own == network.supply.tolist(), "other supplies")
+    inside = all(min(0, y) <= x <= max(0, y) for x, y in zip(supply, own, strict=True))
+    require(inside, "a vertex sends more than it has", f"{supply} of {own}")
+    found = sum(Fraction(s) for s in supply if s > 0)
+    off = abs(found - Fraction(sent, 1 << amounts))
+    sizes = Fraction(sum(abs(Fraction(s)) for s in own))
+    finite = network.capacity[np.isfinite(network.capacity)].tolist()
+    sizes += sum(map(Fraction, finite)) if is_rounded(network) else 0
+    allowed = (
+        sizes * Fraction(2 * network.num_vertices + network.num_arcs, 2**50)
+        if is_rounded(network)
+        else Fraction(0)
+    )
+    require(off <= allowed, "another amount is sent", f"{float(found)}, off by {float(off):.3g}")
+    return off * network.num_vertices
 
 
 def is_rounded(network: preflow.CostNetwork) -> bool:
@@ -381,7 +441,9 @@ def check_result(
     arcs: list[tuple[int, int, int, int, int]],
     shift: int,
     tally: Tally,
+    unsent: Fraction = Fraction(0),
 ) -> None:
+    """Compare with the oracle; `unsent`: what costs may lack that were not sent but for rounding."""
     if result.status == "approximate" and is_rounded(network):
         tally["approximate"] += 1
         if exact.ending != "optimal":
@@ -412,7 +474,7 @@ def check_result(
     near = SMALL_GAP + Fraction(network.num_vertices + network.num_arcs, 2**53)
     share = rounding_of_amounts(network, result.supply, result.flow, result.potentials)
     allowed = 2 * near * terms + (Fraction(4 * share) if math.isfinite(share) else terms)
-    allowed += LEAST * (1 + network.num_arcs)
+    allowed += LEAST * (1 + network.num_arcs) + 2 * unsent
     off = abs(Fraction(cost) - Fraction(exact.cost) / 2**shift)
     require(off <= allowed, "wrong cost of floats", f"{cost} within {gap}, off by {float(off):.3g}")
     require(

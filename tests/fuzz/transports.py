@@ -226,17 +226,20 @@ def check_masses(result: Any, a: Any, b: Any) -> None:
     require(near, "masses of columns that are not scaled")
 
 
-def check_floats(result: Any, exact: Exact) -> None:
-    """Check the value, the bounds and the gap of a result of floats against the exact optimum."""
+def check_floats(result: Any, exact: Exact, of_sums: Fraction = Fraction(0)) -> None:
+    """Check the value, the bounds and the gap of a result of floats against the exact optimum.
+
+    `of_sums`: what parts of sums may lack.
+    """
     n, m = result.costs.shape[1:]
     share = Fraction(1, 2**40) + Fraction(n + m, 2**53)
     best = Fraction(exact.cost, exact.unit)
     upper, lower, gap = (result.upper_bound, result.lower_bound, result.gap)
     require(not (gap < 0 or gap == math.inf), "no gap", f"{gap}")
     off = abs(Fraction(upper) - best)
-    rounding = Fraction(math.ulp(upper))
-    text = f"{upper} with gap {gap}, not {float(best)}"
-    require(off <= Fraction(gap) + (rounding if gap else 0), "a gap that does not hold", text)
+    rounding = Fraction(math.ulp(upper)) + of_sums
+    text = f"{upper} with gap {gap}, not {float(best) if best < LARGEST else best}"
+    require(off <= Fraction(gap) + (rounding if gap else of_sums), "a gap that does not hold", text)
     if result.status == "optimal":
         require(lower == upper, "bounds that do not meet", text)
         allowed = share * Fraction(exact.size, exact.unit) * (1 + share) + rounding
@@ -378,10 +381,178 @@ def check_pairs(case: Case, tally: Tally) -> None:
     tally["verified"] += 2
 
 
+def make_some(random: Random, quick: bool = False) -> Case:
+    """Return a problem where masses may stay, and the argument that says which."""
+    case = make(random, quick, kind=random.choice(["dense", "dense", "sparse", "stack", "points"]))
+    floats = case["mass_dtype"] == "float64"
+    for a, b in case["masses"]:
+        for side in (a, b):
+            for _ in range(random.randrange(3)):
+                other = random.choice([a, b])
+                near = random.choice(other) * random.choice([1, 1, 2])
+                side[random.randrange(len(side))] = near if random.random() < 0.7 else near + 1 + floats * 0.1
+    n, m = case["shape"]
+    style = random.choice(FRACTION_STYLES if case["cost_dtype"] == "float64" else INTEGER_STYLES)
+    number = fraction if case["cost_dtype"] == "float64" else integer
+    sign = random.choice([1, 1, 1, -1])
+    case["asked"] = random.choice(["partial", "partial", "amount", "unmatched_cost"])
+    case["share"] = random.choice([0.0, 0.25, 0.5, 0.7, 1.0])
+    case["stay"] = [[sign * number(random, style) for _ in range(size)] for size in (n, m)]
+    return case
+
+
+def check_some(case: Case, tally: Tally) -> None:
+    """Check a transport in which masses may stay."""
+    n, m = case["shape"]
+    stack, asked = case["kind"] == "stack", case["asked"]
+    try:
+        a, b = (np.array([side[i] for side in case["masses"]], case["mass_dtype"]) for i in range(2))
+    except OverflowError:
+        tally["too large"] += 1
+        return
+    a, b = a.reshape(-1, n), b.reshape(-1, m)
+    if not all(np.isfinite(side).all() for side in (a, b)) or not len(a):
+        tally["too large"] += 1
+        return
+    costs = costs_of(case)
+    exact_costs: list[Any] = case["costs"]
+    if case["kind"] == "points":
+        exact_costs = [costs.at(0, *np.indices((n, m)).reshape(2, -1)).reshape(n, m).tolist()]
+    floats = "float64" in (case["mass_dtype"], case["cost_dtype"]) or case["kind"] == "points"
+    amounts = [
+        min(sum(map(Fraction, x)), sum(map(Fraction, y))) * Fraction(case["share"])
+        for x, y in zip(a.tolist(), b.tolist(), strict=True)
+    ]
+    amounts = [float(each) if case["mass_dtype"] == "float64" else int(each) for each in amounts]
+    given: Any = {
+        "partial": True,
+        "amount": amounts if stack else amounts[0],
+        "unmatched_cost": tuple(case["stay"]),
+    }[asked]
+    stay = [v for side in case["stay"] for v in side] if asked == "unmatched_cost" else []
+    flat = [v for item in exact_costs for row in item for v in row if v is not None]
+    largest = max(map(abs, [*flat, *stay]), default=0)
+    total = sum(map(Fraction, [*a.ravel().tolist(), *b.ravel().tolist()]))
+    is_float = case["cost_dtype"] == "float64" or case["kind"] == "points"
+    method, threads, options = case["method"], case["threads"], case["options"] or None
+    tally["solves"] += 1
+    tally[asked] += 1
+    try:
+        results = preflow.transport(
+            costs,
+            a if stack else a[0],
+            b if stack else b[0],
+            **{asked: given},
+            method=method,
+            threads=threads,
+            options=options,
+        )
+    except (CapacityOverflowError, CostOverflowError, InvalidInputError) as error:
+        limit = LARGEST if case["mass_dtype"] == "float64" else AMOUNTS
+        product = floats and total * Fraction(largest) * (n + m + 4) >= LARGEST
+        large = total >= limit or largest * (n + m + 6) >= (LARGEST if is_float else COSTS) or product
+        large = large or any(isinstance(price, int) and abs(price) > 2**59 for price in stay)
+        require(large, f"valid input is refused: {error}"[:60], str(error))
+        tally["overflow"] += 1
+        return
+    except InfeasibleError as error:
+        require(asked == "amount", "nothing may stay", str(error))
+        exact = [
+            exact_some(*each, asked, case["stay"])
+            for each in zip(exact_costs, a.tolist(), b.tolist(), amounts, strict=True)
+        ]
+        require(
+            floats or any(each[0].ending == "infeasible" for each in exact), "called infeasible, and is not"
+        )
+        tally["infeasible"] += 1
+        return
+    for item, result in enumerate(results if stack else [results]):
+        result.verify()
+        tally["verified"] += 1
+        require(
+            (result.a.tolist(), result.b.tolist()) == (a[item].tolist(), b[item].tolist()), "other masses"
+        )
+        exact_one, sent = exact_some(
+            exact_costs[item], a[item].tolist(), b[item].tolist(), amounts[item], asked, case["stay"]
+        )
+        if exact_one.ending != "optimal":
+            require(floats, "infeasible, but solved")
+            continue
+        most = total * Fraction(n + m + 4, 2**50) if case["mass_dtype"] == "float64" else 0
+        right = asked == "unmatched_cost" or abs(Fraction(result.amount) - sent) <= most
+        require(right, "another amount", f"{result.amount}, not {sent}")
+        check_sums(result, a[item], b[item], most)
+        if not floats:
+            right = int(result.value) == exact_one.cost and result.gap == 0
+            require(right, "wrong cost", f"{result.value}, not {exact_one.cost}")
+            continue
+        tally[result.status] += 1
+        tiny = min((mass for mass in (*a[item].tolist(), *b[item].tolist()) if mass), default=1)
+        if math.isfinite(result.gap) or (largest <= 1e300 and tiny > total / 2**60):
+            lost = total * Fraction(1, 2**100) + (
+                Fraction(math.ulp(result.amount)) if asked == "partial" else 0
+            )
+            check_floats(result, exact_one, 2 * lost * Fraction(largest))
+
+
+def check_sums(result: Any, a: Any, b: Any, allowed: Any) -> None:
+    """Check that what is moved and what stays are the masses."""
+    left, right = [list(map(Fraction, side.tolist())) for side in (a, b)]
+    for mass, row, column in zip(
+        *(part.tolist() for part in (result.mass, result.row, result.column)), strict=True
+    ):
+        left[row] -= Fraction(mass)
+        right[column] -= Fraction(mass)
+    for side, stays in ((left, result.surplus), (right, result.shortage)):
+        require((stays >= 0).all(), "less than nothing stays", str(stays))
+        off = max(abs(x - Fraction(y)) for x, y in zip(side, stays.tolist(), strict=True))
+        require(off <= allowed, "masses are lost", f"{off}")
+
+
+def exact_some(
+    costs: Any, a: list[Any], b: list[Any], amount: Any, asked: str, stay: Any
+) -> tuple[Exact, Fraction]:
+    """Return the least cost where masses may stay, and the amount that is moved."""
+    n, m = len(a), len(b)
+    shift, (prices, rows, columns) = scaled(
+        [v for row in costs for v in row if v is not None], *(stay if asked == "unmatched_cost" else ([], []))
+    )
+    amounts, (first, second, moved) = scaled(a, b, [amount])
+    following = iter(prices)
+    most = sum(first) + 1
+    pairs = [
+        (r, n + c, 0, most, next(following))
+        for r, row in enumerate(costs)
+        for c, value in enumerate(row)
+        if value is not None
+    ]
+    rows, columns = rows or [0] * n, columns or [0] * m
+    reward = 1 + sum(map(abs, prices)) if asked == "partial" else 0
+    begin, end = n + m, n + m + 1
+    arcs = [*pairs, *((begin, r, 0, first[r], -rows[r]) for r in range(n))]
+    arcs += [(n + c, end, 0, second[c], -columns[c] - reward) for c in range(m)]
+    supply = [0] * (n + m + 2)
+    if asked == "amount":
+        supply[begin], supply[end] = moved[0], -moved[0]
+    else:
+        arcs.append((end, begin, 0, most, 0))
+    found = cheapest_flow(n + m + 2, arcs, supply)
+    if found.ending != "optimal":
+        return Exact(found.ending), Fraction(0)
+    sent = sum(found.flow[len(pairs) : len(pairs) + n])
+    cost = found.cost + reward * sent
+    cost += sum(x * y for x, y in zip([*rows, *columns], [*first, *second], strict=True))
+    stays = [x - f for x, f in zip([*first, *second], found.flow[len(pairs) :], strict=False)]
+    size = sum(abs(arc[4]) * f for arc, f in zip(pairs, found.flow, strict=False))
+    size += sum(abs(x) * f for x, f in zip([*rows, *columns], stays, strict=True))
+    return Exact("optimal", cost, size, 1 << (shift + amounts)), Fraction(sent, 1 << amounts)
+
+
 DRIVERS = [
     *(
         Driver(f"transport-{kind}", partial(make, kind=kind), check, share)
         for kind, share in (("dense", 3.0), ("sparse", 2.0), ("stack", 1.0), ("points", 1.0))
     ),
+    Driver("transport-some", make_some, check_some, 3.0),
     Driver("jobs", make_pairs, check_pairs, 1.0),
 ]

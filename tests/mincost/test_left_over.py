@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -114,3 +115,46 @@ def test_errors_name_the_network_of_the_caller() -> None:
     with pytest.raises(InfeasibleFlowError) as bounded:
         preflow.min_cost_flow(bounds, [2, -9], partial=True)
     assert "partial" not in str(bounded.value)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_large_supply_that_cannot_be_sent_spoils_no_small_one(method: str) -> None:
+    network = preflow.CostNetwork.from_arrays([2, 1], [0, 0], capacity=[1.0, np.inf], cost=[1.0, 3.0])
+    found = preflow.min_cost_flow(network, [-1e18, 0.5, 2.0], partial=True, method=method)
+    found.verify()
+    assert (found.amount, found.cost) == (pytest.approx(1.5, abs=1e-12), pytest.approx(2.5, abs=1e-11))
+    alone = preflow.min_cost_flow(([1], [2], [1.0], [1]), [0, 1.0, -1.4e-74], partial=True, method=method)
+    alone.verify()
+    assert alone.cost == pytest.approx(1.4e-74, rel=1e-12, abs=0)
+    whole = preflow.min_cost_flow(([0], [1], [1.0], [7]), [1.0, -8.0], partial=True, method=method)
+    whole.verify()
+    assert (whole.amount, whole.cost) == (1, 7)
+
+
+def test_capacities_past_the_integers_of_floats() -> None:
+    network = ([2, 0], [0, 0], [1.0, 14219489948131834.0], [1, 16])
+    found = preflow.min_cost_flow(network, [2207937044, 107938954057712, -2207937044, -242][:3], partial=True)
+    found.verify()
+    sent = preflow.min_cost_flow(([0, 1], [2, 2], [1.0, 2.0**60], [1, 0]), [5, 0, -3], partial=True)
+    sent.verify()
+    assert sent.cost == pytest.approx(1)
+    assert found.amount == 0
+
+
+def test_a_time_limit() -> None:
+    """A stopped solve is a result with bounds that hold, also before the largest amount is known."""
+    rng = np.random.default_rng(0)
+    tail, head = rng.integers(0, 300, (2, 5000))
+    network = preflow.CostNetwork.from_arrays(tail, head + 300, capacity=0.4, cost=rng.random(5000) - 0.2)
+    supply = np.concatenate([rng.random(300) * 10, -rng.random(300) * 7])
+    best = preflow.min_cost_flow(network, supply, partial=True)
+    assert best._most is not None
+    for limit in (1e-9, 1e-3, 3e-3, 1e-2, 1):
+        found = preflow.min_cost_flow(network, supply, partial=True, time_limit=limit)
+        found.verify()
+        pickle.loads(pickle.dumps(found)).verify()
+        assert found.lower_bound <= best.cost + 1e-9
+        assert found.upper_bound >= best.cost - 1e-9
+    for wrong in ({"status": "time-limit"}, {"_whole": best._most}):
+        with pytest.raises(VerificationError):
+            replace(best, **wrong).verify()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -229,3 +230,59 @@ def test_the_largest_amount_is_proved() -> None:
     ):
         with pytest.raises(VerificationError):
             wrong.verify()
+
+
+@pytest.mark.parametrize("stack", [False, True])
+def test_a_large_mass_that_cannot_be_moved_spoils_no_small_one(stack: bool) -> None:
+    inf = np.inf
+    cost = np.array([[inf, inf, 1.0, inf], [inf, 2.0, inf, inf]])
+    a, b = [9e18, 1e30], [0.17, 3.5, 0.25, 1e30]
+    costs = np.stack([cost, cost]) if stack else cost
+    results = preflow.transport(costs, a, b, partial=True)
+    for found in results if stack else [results]:
+        found.verify()
+        assert (found.amount, found.cost) == (3.75, 7.25)
+    plain = preflow.transport([[1.0, 5.0]], [1e18], [0.25, 0.5], partial=True)
+    plain.verify()
+    assert (plain.amount, plain.cost) == (0.75, 2.75)
+    some = preflow.transport([[1.0, 5.0]], [1e18], [0.25, 1e25], amount=0.5)
+    some.verify()
+    assert (some.amount, some.cost) == (0.5, 1.5)
+
+
+def test_items_of_a_batch_have_sums_of_several_parts() -> None:
+    inf = np.inf
+    cost = [[[inf, inf, 0.0], [0.0, inf, inf]], [[0.0, inf, inf], [0.0, 0.0, inf]]]
+    masses = (
+        [[1e-25, 1e-16], [0.25, 1.2000000000000002]],
+        [[1e-25, 5e-324, 1e-16], [0, 1.2000000000000002, 0]],
+    )
+    for found in preflow.transport(np.array(cost), *masses, partial=True):
+        found.verify()
+
+
+def test_a_mass_within_rounding_stays() -> None:
+    inf = np.inf
+    cost = [[inf, inf, inf], [inf, 0, inf], [0, 0, 0]]
+    found = preflow.transport(cost, [1e-16, 1, 0], [1, 1, 1.1], partial=True)
+    found.verify()
+    assert (found.status, found.amount) == ("optimal", 1)
+    assert found.surplus[0] == pytest.approx(1e-16, rel=0.1, abs=0)
+
+
+def test_a_time_limit() -> None:
+    """A stopped solve has bounds that hold, and a plan in the unit of the masses."""
+    rng = np.random.default_rng(0)
+    cost = rng.random((200, 200))
+    cost[rng.random((200, 200)) < 0.97] = np.inf
+    a, b = rng.random(200) * 10, rng.random(200) * 7
+    best = preflow.transport(cost, a, b, partial=True).cost
+    plain = preflow.transport(rng.random((200, 200)), a, a[::-1], time_limit=1e-9)
+    for limit in (1e-9, 1e-3, 3e-3, 1e-2, 1):
+        found = preflow.transport(cost, a, b, partial=True, time_limit=limit)
+        found.verify()
+        pickle.loads(pickle.dumps(found)).verify()
+        assert found.lower_bound <= best * (1 + 1e-9)
+        assert found.upper_bound >= best * (1 - 1e-9)
+        assert found.mass.sum() <= a.sum() * (1 + 1e-9)
+    assert plain.mass.sum() <= a.sum() * (1 + 1e-9)

@@ -296,7 +296,9 @@ def verify(
     fails.
 
     Both files may be tables (.csv, .tsv, .xlsx, .parquet). That of the solution
-    has the columns source, target and flow, and states no value.
+    has the columns source, target and flow, and states no value. A flow of
+    solve --partial sends less than the supplies: solve --partial --verify
+    proves it.
 
     For example:
 
@@ -328,7 +330,10 @@ def verify(
             else:
                 title, proved = "a maximum flow", _proved_maximum(problem, claimed, from_table)
         except VerificationError as error:
-            _verification_failed(f"{error} (vertices and arcs counted from 0)")
+            some = ""
+            if isinstance(problem, CostNetwork) and "not conserved" in str(error):
+                some = "; flows of solve --partial are proved by its own --verify"
+            _verification_failed(f"{error} (vertices and arcs counted from 0){some}")
     if columns is not None:
         proved.insert(0, ("columns", columns_text(columns)))
     click.echo("\n".join([f"verified: {title}", *aligned(proved, indent="  ")]))

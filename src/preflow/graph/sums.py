@@ -32,6 +32,17 @@ def parts_of_sum(amounts: Array, less: Array | Number = 0) -> list[Number]:
     return parts
 
 
+def within_reach(amounts: Array, limits: Array) -> Array:
+    """Return floats cut off at twice what can be moved of each, so that some of what is cut off stays.
+
+    A float beside much larger ones is rounded; those larger than all that can be moved would spoil it.
+    """
+    cut = np.minimum(amounts, 2 * limits)
+    top = cut.max(initial=0) or amounts[amounts > 0].min(initial=np.inf)
+    found: Array = np.where(cut > 0, cut, np.minimum(amounts, top))
+    return found
+
+
 def exact_total(amounts: Array, less: Array | Number = 0) -> Number:
     """Return the sum of amounts, less one number or several; of floats rounded once."""
     taken = np.atleast_1d(np.asarray(less))

@@ -218,13 +218,15 @@ def _as_much_as_possible(
     try:
         whole = solved(problem, start)
     except InfeasibleFlowError:
+        free = LeftOver.of(plain, supply, free=True)
         try:
-            most = solved(LeftOver.of(plain, supply, free=True), None)
+            most = solved(free, None)
         except InfeasibleFlowError as error:  # lower bounds allow no flow at all
             inside = [vertex for vertex in error.vertices if vertex < plain.num_vertices]
             names = labels_of(network.labels, np.array(inside)).tolist()
             raise InfeasibleFlowError(tuple(names), error.excess) from None
-        most.check_optimal()
+        if most.status != "optimal":
+            return replace(free, given=network).part(most, most)
         problem = LeftOver.of(plain, supply, most.value)
         whole = solved(problem, start)
     return replace(problem, given=network).part(whole, most)

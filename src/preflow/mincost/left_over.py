@@ -4,7 +4,8 @@ Arcs from the vertices that send lead to a new vertex, which takes what stays; a
 has what is lacking, lead to the vertices that receive. All of them cost nothing and carry as much as their
 vertex sends or receives. Potentials of the larger network prove the flow cheapest for what it sends. Of
 floats, an arc from the second to the first vertex carries what rounding leaves, and further vertices have
-the parts of what is lacking that one float does not hold.
+the parts of what is lacking that one float does not hold. Floats are cut off first beyond what the arcs of a
+vertex carry, and what the other side has: what is sent would be rounded beside them.
 
 Where the capacities do not let all of the smaller sum pass, the largest amount is found first: it leaves the
 least where all arcs of the network cost nothing, each unit that stays costs 1, and all of it may.
@@ -12,6 +13,7 @@ least where all arcs of the network cost nothing, each unit that stays costs 1, 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -19,9 +21,9 @@ import numpy as np
 from ..arrays import Array, Number
 from ..certify.fields import check_kind, checked_array
 from ..errors import InvalidInputError, VerificationError
-from ..graph.cost_network import CostNetwork, supplies_or_own
+from ..graph.cost_network import CostNetwork, is_integral, lower_of, supplies_or_own
 from ..graph.network import join
-from ..graph.sums import exact_total, parts_of_sum
+from ..graph.sums import exact_total, parts_of_sum, within_reach
 from .result import MinCostFlowResult
 
 #: By so much, for each vertex and arc, rounding may change a sum of floats.
@@ -47,6 +49,7 @@ class LeftOver:
 
     given: CostNetwork
     supply: Array
+    within: Array  #: the supplies, cut off beyond what can be sent
     network: CostNetwork  #: the larger one, with its supplies
 
     @classmethod
@@ -57,10 +60,13 @@ class LeftOver:
 
         `free`: arcs cost nothing, and what stays costs 1.
         """
-        n, dtype = given.num_vertices, supply.dtype
+        n, own = given.num_vertices, supply
+        exact = all(map(is_integral, (own, given.capacity, lower_of(given))))
+        supply = _within_reach(given, own if exact else own.astype(np.float64))
+        dtype = supply.dtype
         senders, receivers = np.flatnonzero(supply > 0), np.flatnonzero(supply < 0)
         all_that_is_sent = exact_total(supply[senders])
-        slack = 0 if dtype.kind == "i" else (n + given.num_arcs) * ROUNDING * exact_total(np.abs(supply))
+        slack = 0 if exact else (n + given.num_arcs) * ROUNDING * exact_total(np.abs(supply))
         corner = all_that_is_sent if free else 2 * slack
         if stays is None:
             stays = all_that_is_sent if free else max(exact_total(supply), 0)
@@ -87,7 +93,7 @@ class LeftOver:
             supply=np.concatenate([supply, -taken, parts]),
             undirected=None if given.undirected is None else np.append(given.undirected, none > 0),
         )
-        return cls(given, supply, network)
+        return cls(given, own, supply, network)
 
     def start(self, start: MinCostFlowResult) -> MinCostFlowResult:
         """Return an earlier result of the network as one of the larger network."""
@@ -97,7 +103,7 @@ class LeftOver:
         """Return the result from that of the larger network."""
         given, n, m = self.given, self.given.num_vertices, self.given.num_arcs
         tail, head, extra = whole.network.tail[m:], whole.network.head[m:], whole.flow[m:]
-        sent = self.supply.astype(np.result_type(self.supply, extra))
+        sent = self.within.astype(np.result_type(self.within, extra))
         np.subtract.at(sent, tail[tail < n], extra[tail < n])
         np.add.at(sent, head[head < n], extra[head < n])
         arrays = {
@@ -107,6 +113,10 @@ class LeftOver:
             "own_supply": self.supply.copy(),
         }
         kept = {each.name: getattr(whole, each.name) for each in fields(MinCostFlowResult)}
+        if whole is most:  # time was up before the largest amount was known
+            kept |= {"lower_bound": -math.inf, "upper_bound": math.inf, "_gap": math.inf}
+        elif most is None and whole.upper_bound == math.inf:  # perhaps less can be sent, which costs less
+            kept["lower_bound"] = -math.inf
         placed = {name: given.to_caller(part) for name, part in arrays.items()}
         own = {"network": given, "_basis": None, "_exact": None, "_most": most, "_whole": whole}
         return PartialCostFlowResult(**kept | placed | own)
@@ -121,6 +131,24 @@ class LeftOver:
                 raise VerificationError(f"the proof has another {name}")
         if not np.array_equal(supplies_or_own(self.network, None), whole.supply):
             raise VerificationError("the proof has other supplies")
+
+
+def _within_reach(network: CostNetwork, supply: Array) -> Array:
+    """Return supplies of floats cut off beyond what their vertices can send or receive."""
+    if supply.dtype.kind == "i":
+        return supply
+    n, capacity = network.num_vertices, network.capacity.astype(np.float64)
+    against = np.maximum(-lower_of(network).astype(np.float64), 0)
+    if network.undirected is not None:
+        against = np.where(network.undirected, capacity, against)
+    with np.errstate(over="ignore"):
+        ends = ((network.tail, network.head), (network.head, network.tail))
+        out, into = (np.bincount(a, capacity, n) + np.bincount(b, against, n) for a, b in ends)
+        limit = np.where(supply > 0, out, into)
+        least = np.minimum(np.abs(supply), limit)
+        others = [least[side].sum() for side in (supply < 0, supply > 0)]
+        limit = np.minimum(limit, np.where(supply > 0, *others))
+        return np.copysign(within_reach(np.abs(supply), limit), supply)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -164,12 +192,17 @@ class PartialCostFlowResult(MinCostFlowResult):
         )
         stays = None
         try:
+            problem = None
             if most is not None:
-                LeftOver.of(network, own, free=True).check(most)
-                if most.status != "optimal":
+                free = LeftOver.of(network, own, free=True)
+                free.check(most)
+                if most.status == "optimal":
+                    stays = most.value
+                elif whole is most:
+                    problem = free
+                else:
                     raise VerificationError("no proof that no flow sends more")
-                stays = most.value
-            problem = LeftOver.of(network, own, stays)
+            problem = problem or LeftOver.of(network, own, stays)
         except InvalidInputError as error:
             raise VerificationError(str(error)) from None
         problem.check(whole)
@@ -182,7 +215,7 @@ class PartialCostFlowResult(MinCostFlowResult):
             if not np.array_equal(found, right):
                 raise VerificationError(f"{name} is not that of the flow that is proved")
         for name in ("status", "lower_bound", "upper_bound", "_gap"):
-            mine, proved = getattr(self, name), getattr(whole, name)
+            mine, proved = getattr(self, name), getattr(expected, name)
             if type(mine) is not type(proved) or mine != proved:
                 raise VerificationError(f"{name} is {mine!r}, and {proved!r} is proved")
 

@@ -164,6 +164,7 @@ def transport(
     (12, [[0, 4], [4, 0]], [2, 1])
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
+    deadline = Deadline(time_limit)
     asked = Asked(partial, amount, unmatched_cost)
     call = TransportCall.prepare(cost, a, b, request, asked, weight=weight, ends=ends)
     try:
@@ -173,7 +174,7 @@ def transport(
             if not asked:
                 error.advising("partial", True, "moves as much as possible")
             raise
-        results = call.as_much_as_possible(request)
+        results = call.as_much_as_possible(request, deadline)
     return results if call.batch else results[0]
 
 
@@ -281,15 +282,16 @@ class TransportCall(Call[Any]):
             left_over=left_over,
         )
 
-    def as_much_as_possible(self, request: Request) -> list[TransportResult]:
+    def as_much_as_possible(self, request: Request, deadline: Deadline) -> list[TransportResult]:
         """Solve where pairs that are not allowed stand in the way: find first how much can be moved."""
         assert self.left_over is not None
-        deadline = Deadline(request.time_limit)
+        request = replace(request, time_limit=deadline.left())
         free = self.leaving(self.left_over.leaving_least(), request)
         found = free.run(free.transport, request)
-        for each in found:
-            each.check_optimal()
         most = [each._whole for each in found if isinstance(each, PartialTransportResult)]
+        if any(each.status != "optimal" for each in most):
+            stopped = replace(self.left_over, most=most)
+            return [stopped.part(item, each) for item, each in enumerate(most)]
         request = replace(request, time_limit=deadline.left())
         call = self.leaving(self.left_over.moving(most), request)
         return call.run(call.transport, request)
@@ -339,6 +341,8 @@ class TransportCall(Call[Any]):
         for item, each in enumerate(found):
             if self.exponents is None or self.exponents[item] is None:
                 continue
+            if self.left_over is not None and self.left_over.amounts[item] is None:
+                continue  # what cannot be sent stays: see as_much_as_possible
             a, b = self.masses[0][item], self.masses[1][item]
             if each.ending == "infeasible":
                 sent = np.zeros_like(a), np.zeros_like(b)
@@ -382,10 +386,8 @@ class TransportCall(Call[Any]):
         if found.ending == "infeasible":
             raise self._infeasible(found, *masses, exponent)
         if found.ending == "stopped":
-            return self._stopped(costs, given, found)
-        mass = found.mass
-        if given[0].dtype.kind == "f":
-            mass = np.ldexp(mass.astype(np.float64), -(exponent or 0))
+            return self._stopped(costs, given, found, exponent)
+        mass = _amounts(found.mass, given, exponent)
         plan = found.row.astype(np.int64), found.column.astype(np.int64), mass
         if costs.dtype.kind == given[0].dtype.kind == "i":
             cost = plan_cost(costs, 0, *plan)
@@ -437,13 +439,13 @@ class TransportCall(Call[Any]):
         return InfeasibleFlowError.of_plan(tuple(names), *amounts)
 
     def _stopped(
-        self, costs: TransportCosts, given: tuple[Array, Array], found: TransportFound
+        self, costs: TransportCosts, given: tuple[Array, Array], found: TransportFound, exponent: int | None
     ) -> TransportResult:
         """Wrap the prices of a solve that was stopped."""
         v = found.v.astype(np.int64 if costs.dtype.kind == "i" else np.float64)
         u = prices_of_rows(costs, least_less_price(costs, 0, v, self.threads))
         bounds = price_bound(costs, 0, *given, v, self.threads), math.inf
-        mass = found.mass.astype(given[0].dtype)
+        mass = _amounts(found.mass, given, exponent)
         plan = found.row.astype(np.int64), found.column.astype(np.int64), mass
         status = self.control.status(self.method, False)
         return self._wrapped(costs, given, plan, (u, v), status, bounds, math.inf)
@@ -505,6 +507,11 @@ def _exact_cost(
             return None
     price = scaled_exactly(costs.at(0, found.row, found.column), unit)
     return None if price is None else (int(exact_dot(price, found.mass)), unit + (exponent or 0))
+
+
+def _amounts(mass: Array, given: tuple[Array, Array], exponent: int | None) -> Array:
+    """Return what a plan moves in the unit of the masses that were given."""
+    return np.ldexp(mass.astype(np.float64), -(exponent or 0)) if given[0].dtype.kind == "f" else mass
 
 
 def _one(costs: TransportCosts, item: int) -> TransportCosts:

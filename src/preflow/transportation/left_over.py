@@ -13,6 +13,9 @@ that, whatever the corner costs.
 
 Where pairs that are not allowed stand in the way of `partial`, the most that can be moved is found first: it
 leaves the least where all pairs cost nothing, and each unit that stays in a row costs 1.
+
+Floats without such prices are cut off first beyond what can be moved: small masses would be rounded beside
+them.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.placement import host_array, without_gradient
 from ..graph.point_costs import PointCosts
-from ..graph.sums import exact_total, parts_of_sum
+from ..graph.sums import exact_total, parts_of_sum, within_reach
 from ..graph.unmatched_cost import read_unmatched_cost
 from .result import TransportResult
 
@@ -69,6 +72,7 @@ class LeftOver:
     b: Array  #: shape (items, m)
     amounts: list[Number | None]  #: what is moved of each item; None: the smaller sum
     unmatched_cost: tuple[Array, Array] | None  #: shapes (items, n) and (items, m)
+    within: tuple[Array, Array]  #: the masses, cut off beyond what can be moved
     costs: StoredCosts  #: of the larger problem
     masses: tuple[Array, Array]
     #: the plans that leave the least, where less than the smaller sum can be moved
@@ -98,6 +102,9 @@ class LeftOver:
         """Build the larger problem, with at least so many new columns and new rows."""
         if any(isinstance(part, float) for part in amounts) or "f" in (a.dtype.kind, b.dtype.kind):
             a, b = a.astype(np.float64), b.astype(np.float64)
+        given = a, b
+        if unmatched_cost is None:
+            a, b = _within_reach(costs, a, b, amounts)
         stays, lacks = zip(*map(_left, a, b, amounts), strict=True)
         if unmatched_cost is not None:
             least = max(least[0], 1), max(least[1], 1)  # prices of all rows and columns follow from theirs
@@ -108,35 +115,46 @@ class LeftOver:
         if unmatched_cost is None and all(more):
             corner = _corners(costs)
         larger = _enlarged(costs, (single[0], more[0]), (single[1], more[1]), corner)
-        return cls(costs, a, b, amounts, unmatched_cost, larger, (b_and_a[1], b_and_a[0]))
+        return cls(costs, *given, amounts, unmatched_cost, (a, b), larger, (b_and_a[1], b_and_a[0]))
 
-    def leaving_least(self) -> LeftOver:
+    def leaving_least(self, least: tuple[int, int] = (0, 0)) -> LeftOver:
         """Return the problem whose optimal plans leave the least: allowed pairs cost nothing."""
-        free, ones = _free(self.given), np.ones(self.a.shape, dtype=np.int64)
-        return self.built(
-            free, self.a, self.b, [0] * len(self.a), (ones, np.zeros_like(self.b, dtype=np.int64))
-        )
+        items = len(self.a)
+        masses = _within_reach(self.given, self.a, self.b, [None] * items)
+        rows, columns = (np.full(side.shape, int(side is masses[0])) for side in masses)
+        return self.built(_free(self.given), *masses, [0] * items, (rows, columns), least)
 
     def moving(self, most: list[TransportResult]) -> LeftOver:
         """Return the problem whose plans move as much as those plans do that leave the least."""
         amounts: list[Number | None] = [_moved(each, self.given.shape) for each in most]
         return replace(self.built(self.given, self.a, self.b, amounts), most=most)
 
+    def may_move_less(self, item: int) -> bool:
+        """Whether pairs that are not allowed may stand in the way of what `partial` is to move."""
+        if self.unmatched_cost is not None or self.most is not None or self.amounts[item] is not None:
+            return False
+        return isinstance(self.given, SparseCosts) or not np.isfinite(self.given.values[item]).all()
+
     def part(self, item: int, whole: TransportResult) -> PartialTransportResult:
         """Return the result of an item from that of the larger problem."""
         costs, unmatched = self.given, self.unmatched_cost
         if costs.leading:
             costs = replace(costs, values=costs.values[item : item + 1], leading=())
-        arrays = _real_part(whole, costs.shape, unmatched is not None) | {
-            "a": self.a[item],
-            "b": self.b[item],
-        }
+        arrays = _real_part(whole, costs.shape, unmatched is not None)
+        arrays |= {"a": self.a[item], "b": self.b[item]}
+        for name, side, within in zip(("surplus", "shortage"), "ab", self.within, strict=True):
+            if not np.array_equal(within[item], arrays[side]):
+                arrays[name] = arrays[name] + (arrays[side] - within[item])
+        kept = {each.name: getattr(whole, each.name) for each in fields(TransportResult)}
+        if self.most is not None and whole is self.most[item]:  # time was up before all amounts were known
+            kept |= {"lower_bound": -math.inf, "upper_bound": math.inf, "_gap": math.inf}
+            kept["status"] = "time-limit" if whole.status == "optimal" else whole.status
+        elif whole.upper_bound == math.inf and self.may_move_less(item):
+            kept["lower_bound"] = -math.inf
         with costs.current():
             placed = {name: costs.to_caller(costs.xp.asarray(part.copy())) for name, part in arrays.items()}
         return PartialTransportResult(
-            **{each.name: getattr(whole, each.name) for each in fields(TransportResult)}
-            | placed
-            | {"costs": costs},
+            **kept | placed | {"costs": costs},
             unmatched_cost=None if unmatched is None else (unmatched[0][item], unmatched[1][item]),
             _amount=self.amounts[item],
             _most=None if self.most is None else self.most[item],
@@ -211,18 +229,20 @@ class PartialTransportResult(TransportResult):
         amount = None if self._amount is None else checked_number(self._amount, "the amount")
         try:
             unmatched = self.unmatched_cost and read_unmatched_cost(costs, self.unmatched_cost)
-            least = len(self._to_host(whole.v)) - m, len(self._to_host(whole.u)) - n
-            problem = LeftOver.built(costs, a[None], b[None], [amount], unmatched, least)
+            problem = LeftOver.built(costs, a[None], b[None], [amount], unmatched, self._more(whole))
         except InvalidInputError as error:
             raise VerificationError(str(error)) from None
         most = self._most
         if most is not None:
             check_kind(most, "a proof", TransportResult)
             most.verify()
-            problem.leaving_least().check(most)
-            if most.status != "optimal" or amount != _moved(most, costs.shape):
+            free, problem = problem.leaving_least(self._more(most)), replace(problem, most=[most])
+            free.check(most)
+            known = most.status == "optimal" and amount == _moved(most, costs.shape)
+            if not known and whole is not most:
                 raise VerificationError(f"no proof that no plan moves more than {amount}")
-        problem.check(whole)
+        if whole is not most:
+            problem.check(whole)
         expected = problem.part(0, whole)
         for each in fields(self):
             mine, right = getattr(self, each.name), getattr(expected, each.name)
@@ -238,6 +258,11 @@ class PartialTransportResult(TransportResult):
         if self.upper_bound < math.inf and unmatched is None and ((row >= n) & (column >= m)).any():
             raise VerificationError("the plan moves more than the amount")
 
+    def _more(self, proof: TransportResult) -> tuple[int, int]:
+        """Return how many new columns and new rows a proof has."""
+        _, n, m = self.costs.shape
+        return len(self._to_host(proof.v)) - m, len(self._to_host(proof.u)) - n
+
     def __repr__(self) -> str:
         sums = ((exact_total(self._to_host(part)), what) for part, what in self._stay())
         stay = "".join(f", {total:,} {what}" for total, what in sums if total)
@@ -245,6 +270,35 @@ class PartialTransportResult(TransportResult):
 
     def _stay(self) -> tuple[tuple[Array, str], ...]:
         return (self.surplus, "left over"), (self.shortage, "lacking")
+
+
+def _within_reach(
+    costs: StoredCosts, a: Array, b: Array, amounts: list[Number | None]
+) -> tuple[Array, Array]:
+    """Return masses of floats cut off beyond what can be moved."""
+    if a.dtype.kind != "f" and b.dtype.kind != "f":
+        return a, b
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    both = np.hstack([a, b])
+    with np.errstate(over="ignore"):
+        for item, amount in enumerate(amounts):
+            limit = _reach(costs, item, a[item], b[item]) if amount is None else np.array(amount, np.float64)
+            both[item] = within_reach(both[item], limit)
+    return both[:, : a.shape[1]], both[:, a.shape[1] :]
+
+
+def _reach(costs: StoredCosts, item: int, a: Array, b: Array) -> Array:
+    """Return for each row, then for each column, at least what can be moved from it, or to it."""
+    if isinstance(costs, SparseCosts):
+        row, column = costs.row, costs.column
+        to_rows, to_columns = np.bincount(row, b[column], len(a)), np.bincount(column, a[row], len(b))
+    elif isinstance(costs, DeviceCosts) or costs.dtype.kind != "f" or np.isfinite(costs.values[item]).all():
+        to_rows, to_columns = np.full(len(a), b.sum()), np.full(len(b), a.sum())
+    else:
+        allowed = np.isfinite(costs.values[item])
+        to_rows, to_columns = allowed @ b, a @ allowed
+    sums = np.minimum(a, to_rows).sum(), np.minimum(b, to_columns).sum()
+    return np.append(np.minimum(to_rows, sums[1]), np.minimum(to_columns, sums[0]))
 
 
 def _free(costs: StoredCosts) -> StoredCosts:
