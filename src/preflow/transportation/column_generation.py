@@ -57,7 +57,7 @@ class TransportSimplexOptions(CheckedOptions):
     Attributes
     ----------
     listed : int
-        Pairs that each row lists at first.
+        Pairs that each row lists at first. Where these are all pairs of stored costs, no others are searched.
     added : int
         The most pairs that a row adds in a round. With 6 and 3, 12 and 6, 20 and 8, 30 and 15 an EPYC took
         0.146, 0.080, 0.072 and 0.081 s on squared distances of 1000 x 1000 points in blocks of 64, and 0.046
@@ -345,6 +345,8 @@ def solve_one(
 ) -> TransportFound:
     """Solve one item; with rows and columns exchanged if a row serves more columns than it lists."""
     _, n, m = costs.shape
+    if kind is ColumnGeneration and isinstance(costs, DenseCosts) and m <= options.listed:
+        costs = costs.to_sparse()
     if isinstance(costs, SparseCosts):
         return AllPairs(costs, masses, options, control).solve()
     if m <= n * options.listed:
