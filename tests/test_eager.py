@@ -225,6 +225,8 @@ def test_what_a_tracer_is(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: preflow.max_flow(([0], [1], [2]), 0, 1, n_jobs=2), r"threads\?"),  # type: ignore[call-overload]
         (lambda: preflow.FlowNetwork.from_arrays([0], [1], capacities=[2]), r"capacity\?"),  # type: ignore[call-arg]
         (lambda: preflow.PointCosts([[1.0]], [[2.0]], metrics="l1"), r"metric\?"),  # type: ignore[call-arg]
+        (lambda: preflow.transport([[1]], [1], [1], m=1), r"amount\?"),  # type: ignore[call-arg]
+        (lambda: preflow.transport([[1]], [1], [1], numItermax=9), r"time_limit\?"),  # type: ignore[call-arg]
         (lambda: preflow.max_flow(([0], [1], [2]), 0, 1, xyz=2), "unexpected keyword argument 'xyz'$"),  # type: ignore[call-overload]
     ],
 )

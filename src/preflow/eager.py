@@ -23,7 +23,9 @@ SPECIAL = ("__init__", "__getattr__", "__getitem__")
 #: What keywords of other packages are called here.
 ELSEWHERE = {
     "cost_limit": "unmatched_cost=(cost_limit, 0)",
+    "m": "amount",
     "n_jobs": "threads",
+    "numItermax": "time_limit",
     "num_threads": "threads",
     "workers": "threads",
     "timeout": "time_limit",

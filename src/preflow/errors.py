@@ -149,9 +149,12 @@ class InfeasibleFlowError(InfeasibleError):
         What these lower bounds bring in all.
     stays : int or float
         Of a transport plan: what may stay in the rows; the excess is beyond it.
+    item : tuple of int or None
+        Of a batch of transport plans: which one it is.
     """
 
     stays: float = 0
+    item: tuple[int, ...] | None = None
 
     def __init__(
         self, vertices: tuple[Any, ...], excess: float, message: str | None = None, *, brought: float = 0
@@ -167,11 +170,16 @@ class InfeasibleFlowError(InfeasibleError):
 
     @classmethod
     def of_plan(
-        cls, vertices: tuple[tuple[str, Hashable], ...], excess: float, stays: float = 0
+        cls,
+        vertices: tuple[tuple[str, Hashable], ...],
+        excess: float,
+        stays: float = 0,
+        *,
+        item: tuple[int, ...] | None = None,
     ) -> InfeasibleFlowError:
         """Return the error of a transport plan, whose vertices are ("row", label) and ("column", label).
 
-        `stays` is what may stay in the rows; `excess` is beyond it.
+        `stays` is what may stay in the rows; `excess` is beyond it. `item` is the index of a plan of a batch.
         """
         rows, columns = (tuple(name for side, name in vertices if side == of) for of in ("row", "column"))
         several = len(rows) > 1
@@ -183,8 +191,9 @@ class InfeasibleFlowError(InfeasibleError):
         else:
             what = f"{excess:,}, and no column may take from {them}"
         beyond = f", beyond the {stays:,} that may stay" if stays else ""
-        found = cls(vertices, excess, f"no transport plan: {who} {what}{beyond}")
-        found.stays = stays
+        where = "" if item is None else f"matrix {item}: "
+        found = cls(vertices, excess, f"{where}no transport plan: {who} {what}{beyond}")
+        found.stays, found.item = stays, item
         return found
 
 

@@ -291,6 +291,8 @@ def test_torch_tensors() -> None:
     items = torch.arange(4)[:, None]
     costs[items, result.row, result.column].sum().backward()
     assert costs.grad.sum() == 20
+    with pytest.raises(InvalidInputError, match=r"cost is not an array: .* requires grad"):
+        preflow.linear_assignment([[costs[0, 0, 0], costs[0, 0, 1]]])
 
 
 def test_a_stack_names_the_matrix_that_has_no_assignment() -> None:

@@ -121,8 +121,19 @@ def test_lists_that_are_no_batches() -> None:
         preflow.linear_assignment([one, np.array([[1, np.nan]])])
     with pytest.raises(InvalidInputError, match=r"cost is not an array: parts of it have different lengths"):
         preflow.linear_assignment([[1, 2], [3]])
-    with pytest.raises(InvalidInputError, match=r"the matrices of a batch must have one shape here"):
+    with pytest.raises(InvalidInputError, match=r"must have one shape here: .* fill them up with .* mass 0"):
         preflow.transport([one, np.ones((1, 2))], [1, 1], [1, 1])
+
+
+def test_a_tuple_of_matrices_is_a_batch() -> None:
+    """``torch.split`` gives one; the arrays of edges have one dimension."""
+    costs = matrices(np.float64)
+    for some in (costs, costs[:3]):
+        expected, found = preflow.linear_assignment(some), preflow.linear_assignment(tuple(some))
+        assert found.pairs() == expected.pairs()
+    plans = preflow.transport((np.eye(2), 1 - np.eye(2), np.eye(2)), [1, 1], [1, 1])
+    assert [plan.cost for plan in plans] == [0, 0, 0]
+    assert preflow.linear_assignment(([0, 1], [1, 0], [5, 6])).cost == 11
 
 
 def test_tensors_in_a_list() -> None:

@@ -14,7 +14,13 @@ from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
 import preflow
-from preflow.errors import CostOverflowError, InfeasibleError, InvalidInputError, VerificationError
+from preflow.errors import (
+    CostOverflowError,
+    InfeasibleError,
+    InfeasibleFlowError,
+    InvalidInputError,
+    VerificationError,
+)
 from preflow.generators import transport_masses
 from preflow.transportation.column_generation import north_west
 
@@ -302,3 +308,21 @@ def test_masses_of_all_items_of_a_batch() -> None:
     assert len(preflow.transport(costs, a, b[0])) == 3
     with pytest.raises(InvalidInputError, match=r"a has shape \(2,\), expected \(3, 4\)"):
         preflow.transport(costs, b[0], b)
+
+
+def test_errors_of_a_batch_name_the_item_or_the_way_out() -> None:
+    costs, ones = np.zeros((2, 3, 4, 4)), np.ones(4)
+    costs[1, 2] = np.inf
+    for staying in ({}, {"amount": 2}):
+        with pytest.raises(InfeasibleFlowError, match=r"^matrix \(1, 2\): no transport plan") as caught:
+            preflow.transport(costs, ones, ones, **staying)
+        assert caught.value.item == (1, 2)
+    with pytest.raises(InfeasibleFlowError, match=r"^no transport plan") as caught:
+        preflow.transport(costs[1, 2], ones, ones)
+    assert caught.value.item is None
+    many = np.ones((5, 4))
+    with pytest.raises(InvalidInputError, match=r"numpy.broadcast_to\(cost, \(5, n, m\)\)"):
+        preflow.transport(np.eye(4), many, ones)
+    assert len(preflow.transport(np.broadcast_to(np.eye(4), (5, 4, 4)), many, ones)) == 5
+    with pytest.raises(InvalidInputError, match=r"the order is transport\(cost, a, b\)"):
+        preflow.transport(ones, ones, np.eye(4))

@@ -77,7 +77,7 @@ def with_edges_read(
             "costs are a matrix, dense or sparse, edges (row, column, cost), a table, a dictionary, a "
             f"NetworkX graph, or what read_dimacs returns for an .asn file, not {type(cost).__name__}"
         )
-    cost = in_known_form(cost, "cost", or_matrix=True)
+    cost = list(cost) if is_batch(cost) else in_known_form(cost, "cost", or_matrix=True)
     is_graph, is_tuple = is_networkx(cost), isinstance(cost, tuple)
     if shape is not None and not is_tuple:
         raise InvalidInputError("shape is for costs (row, column, cost); other costs have a shape")
@@ -106,6 +106,11 @@ def with_edges_read(
         )
         return _from_columns(pairs, weight)
     return cost
+
+
+def is_batch(cost: AnyArray) -> bool:
+    """Return whether a tuple has matrices, such as that of ``torch.split``, and not the arrays of edges."""
+    return isinstance(cost, tuple) and all(getattr(part, "ndim", 0) == 2 for part in cost) and len(cost) > 0
 
 
 def _from_network(network: CostNetwork) -> CostEdges:
@@ -163,7 +168,7 @@ def _from_arrays(edges: tuple[Any, ...], shape: tuple[int, int] | None) -> CostE
     if len(edges) != 3:
         raise InvalidInputError(
             f"a tuple of costs must be the edges (row, column, cost), got {len(edges)} entries; a matrix is "
-            "an array or a list of rows"
+            "an array or a list of rows, and a batch a list of matrices"
         )
     arrays = []
     for values, name in zip(edges, ("row", "column", "cost"), strict=True):

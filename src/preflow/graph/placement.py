@@ -191,7 +191,7 @@ def host_array(values: AnyArray, name: str) -> Array:
         return without_decimals(array) if array.dtype.kind == "O" else array
     except InvalidInputError:
         raise
-    except (BufferError, OverflowError, TypeError, ValueError) as error:
+    except (BufferError, OverflowError, RuntimeError, TypeError, ValueError) as error:
         uneven = "inhomogeneous" in str(error)  # NumPy's word
         words = "parts of it have different lengths" if uneven else error
         raise InvalidInputError(f"{name} is not an array: {words}") from None
@@ -223,7 +223,7 @@ def _of_tensor(values: AnyArray, name: str) -> Array:
 def exact_array(values: AnyArray, name: str) -> Array:
     """Return an array like :func:`host_array`; lists of integers past int64 become Python integers."""
     if isinstance(values, list | tuple):
-        with suppress(OverflowError, TypeError, ValueError):
+        with suppress(OverflowError, RuntimeError, TypeError, ValueError):
             rough = np.asarray(values)
             if rough.dtype.kind == "f" and (np.abs(rough) >= np.float64(2.0**63)).any():
                 exact = np.array(values, dtype=object)

@@ -34,7 +34,7 @@ from ..errors import (
     UnequalSumsError,
     UnsuitableMethodError,
 )
-from ..graph.cost_edges import with_edges_read
+from ..graph.cost_edges import is_batch, with_edges_read
 from ..graph.cost_input import as_costs
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts, copied_to_device
@@ -205,8 +205,10 @@ class TransportCall(Call[Any]):
     ) -> TransportCall:
         """Read the costs, with `names` of the columns of a table, and the masses, and choose the method."""
         shape = None
-        if isinstance(cost, tuple):
+        if isinstance(cost, tuple) and not is_batch(cost):
             shape = (*np.shape(a), 1)[0], (*np.shape(b), 1)[0]
+        elif getattr(cost, "ndim", 2) == 1 and getattr(b, "ndim", 0) >= 2:
+            raise InvalidInputError(f"cost has shape {tuple(cost.shape)}: the order is transport(cost, a, b)")
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
             costs: TransportCosts = as_costs(
@@ -219,7 +221,8 @@ class TransportCall(Call[Any]):
             raise InvalidInputError("integer costs are at most 2**59 in size")
         if getattr(costs, "sizes", None) is not None:
             raise InvalidInputError(
-                "the matrices of a batch must have one shape here: solve others one by one"
+                "the matrices of a batch must have one shape here: solve others one by one, or fill them up "
+                "with rows and columns of mass 0"
             )
         items, n, m = costs.shape
         rows, columns = costs.labels or (None, None)
@@ -384,7 +387,7 @@ class TransportCall(Call[Any]):
         costs, given = _one(self.instance, item), (self.a[item], self.b[item])
         masses, exponent = (self.masses[0][item], self.masses[1][item]), self._exponent(item)
         if found.ending == "infeasible":
-            raise self._infeasible(found, *masses, exponent)
+            raise self._infeasible(item, found, *masses, exponent)
         if found.ending == "stopped":
             return self._stopped(costs, given, found, exponent)
         mass = _amounts(found.mass, given, exponent)
@@ -415,7 +418,12 @@ class TransportCall(Call[Any]):
         return self._wrapped(costs, given, answer.plan, prices, status, (lower, proof.cost), proof.gap)
 
     def _infeasible(
-        self, found: TransportFound, a: NDArray[np.int64], b: NDArray[np.int64], exponent: int | None
+        self,
+        item: int,
+        found: TransportFound,
+        a: NDArray[np.int64],
+        b: NDArray[np.int64],
+        exponent: int | None,
     ) -> InfeasibleFlowError:
         """Return the error that names rows and columns; the rest that may stay is none of them."""
         assert found.reached is not None
@@ -436,7 +444,8 @@ class TransportCall(Call[Any]):
             )
             for label in labels_of(known, numbers).tolist()
         ]
-        return InfeasibleFlowError.of_plan(tuple(names), *amounts)
+        place = tuple(int(i) for i in np.unravel_index(item, given.leading)) if given.leading else None
+        return InfeasibleFlowError.of_plan(tuple(names), *amounts, item=place)
 
     def _stopped(
         self, costs: TransportCosts, given: tuple[Array, Array], found: TransportFound, exponent: int | None
@@ -531,7 +540,10 @@ def _masses(
     """Return masses as int64, float32 or float64, by item."""
     array = host_values(values, name)
     if array.shape not in ((size,), (*leading, size)):
-        raise InvalidInputError(f"{name} has shape {array.shape}, expected {(*leading, size)}")
+        many = ", ".join(map(str, array.shape[:-1]))
+        several = array.ndim > len(leading) + 1 and array.shape[-1] == size
+        batch = f"; the same costs for all are numpy.broadcast_to(cost, ({many}, n, m))" if several else ""
+        raise InvalidInputError(f"{name} has shape {array.shape}, expected {(*leading, size)}{batch}")
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must hold integers or floats, got dtype {array.dtype}")
     wrong = ~(np.isfinite(array) & (array >= 0))

@@ -41,10 +41,10 @@ def linear_assignment(
     Parameters
     ----------
     cost : array_like, shape (..., n, m), sparse matrix, edges, NetworkX graph, or PointCosts
-        A matrix is an array or a list of rows. A list of matrices, which may have different sizes, is a
-        batch. A tuple holds the edges of a graph in three arrays: the row, the column and the cost of each.
-        Of parallel edges the best one counts; if a sparse matrix stores an entry several times, its values
-        are added, as in SciPy.
+        A matrix is an array or a list of rows. A list or a tuple of matrices, which may have different
+        sizes, is a batch. A tuple of three arrays holds the edges of a graph: the row, the column and the
+        cost of each. Of parallel edges the best one counts; if a sparse matrix stores an entry several times,
+        its values are added, as in SciPy.
 
         Rows and columns may have labels, anything hashable: in a DataFrame that is a matrix, in a list of
         tuples (row, column, cost), in a dictionary ``{row: {column: cost}}``, in a table with the columns
