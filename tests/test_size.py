@@ -20,7 +20,7 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 2119,  # aliases of arrays have types; statistics are tables; parts of a bar
+    ".": 2119,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
     "assignment": 10501,  # columns of tables are named
     "bipartite": 5078,  # columns of tables are named
     "certify": 4839,  # what a cut allows counts here, and what lower bounds bring into it
@@ -32,7 +32,7 @@ LINES = {
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3244,
-    "graph": 11988,  # one reader finds the columns of all tables; tables of another problem are refused
+    "graph": 11988,  # one reader finds columns of all tables; tables of other problems are refused; tuples
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2651,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
@@ -45,7 +45,7 @@ LINES = {
     "reductions": 4610,  # jobs between a least number and a limit, in tables with other names
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
     "steps": 2283,  # a source side of its own is lifted by its own function
-    "transportation": 5469,  # masses may stay where they are; small items list all pairs
+    "transportation": 5469,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10066,  # volumes in TIFF and folders, of other sides, as arrays; what decoders drop is told
 }
 #: The most kinds of arguments of kernels.
