@@ -21,7 +21,15 @@ from preflow.gridcut import warm as warm_module
 from preflow.gridcut.problem import ORPHANS_PER_ARC
 from preflow.gridcut.warm import WarmGrid
 from preflow.solving.run import Control
-from preflow.vision import Painting, Preview, grabcut, segment
+from preflow.vision import (
+    LabelSegmentation,
+    Painting,
+    Preview,
+    Segmentation,
+    grabcut,
+    segment,
+    segment_labels,
+)
 from preflow.vision.painting import Snapshot, Solved
 from tests.invariants.incremental_search import check_invariants
 
@@ -499,12 +507,12 @@ def test_floats_cannot_be_solved_again() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda p: p.stroke([(1, 1)], 3), "label is 1"),
+        (lambda p: p.stroke([(1, 1)], 9), "label is 1"),
         (lambda p: p.stroke([(1, 1)], True), "label"),
         (lambda p: p.stroke([(W, 1)], 1), "outside"),
         (lambda p: p.stroke([(1, 1)], 1, brush=0.5), "brush"),
         (lambda p: p.paint(np.zeros((3, 3), dtype=bool), 1), "mask"),
-        (lambda p: p.set_labels(np.full((H, W), 3)), "labels"),
+        (lambda p: p.set_labels(np.full((H, W), 9)), "labels"),
         (lambda p: p.set_labels(np.zeros((H, W))), "labels"),
         (lambda p: p.set_box((0, 0), (W - 1, H - 1)), "whole"),
         (lambda p: p.set_box((0, 0), (W, 1)), "outside"),
@@ -562,3 +570,45 @@ def test_the_box_cannot_be_written_to() -> None:
         with pytest.raises(ValueError, match="read-only"):
             each.box_mask[0, 0] = True
         assert each.box_mask.sum() == 25
+
+
+@pytest.mark.parametrize("boxed", [False, True])
+def test_seeds_of_more_labels_are_answered_as_by_segment_labels(boxed: bool) -> None:
+    image = picture(1)
+    painting = Painting(image, smoothness=5.0)
+    painting.stroke([(12, 10)], 1, brush=4)
+    painting.stroke([(1, 1)], 2, brush=2)
+    before = painting.solve()
+    painting.stroke([(W - 3, H - 3)], 3, brush=3)
+    if boxed:
+        painting.set_box((2, 2), (W - 1, H - 1))
+    markers = painting.labels.astype(int)
+    if painting.box_mask is not None:
+        markers[~painting.box_mask & (markers == 0)] = 2
+    same = segment_labels(image, markers, smoothness=5.0)
+    assert painting.many
+    assert not painting.can_preview
+    found = painting.solve()
+    assert isinstance(found, LabelSegmentation)
+    assert (found.labels == same.labels).all()
+    assert painting.learned
+    preview = painting.preview()
+    assert preview is not None
+    assert preview.learned
+    assert (preview.mask == same.labels).all()
+    found.verify()
+    assert "of other labels" in repr(painting)
+    while painting.many:
+        painting.undo()
+    again = painting.solve()
+    assert isinstance(again, Segmentation)
+    assert isinstance(before, Segmentation)
+    assert (again.mask == before.mask).all()
+
+
+def test_one_label_above_two_is_refused() -> None:
+    painting = Painting(picture(0))
+    painting.stroke([(3, 3)], 4)
+    assert not painting.ready
+    with pytest.raises(InvalidInputError, match="one label only"):
+        painting.solve()

@@ -5,6 +5,9 @@ Then the stroke changes the capacities of its own pixels only, and the cut is fo
 forests of the last one. :meth:`Painting.solve` learns the colours of all seeds, which changes the capacities
 of all pixels. Its answer is that of :func:`preflow.vision.segment` for the same seeds. Both answers are least
 energies, the first one for the colours as they were, and both can be proved.
+
+Labels above 2 are further kinds of seeds. While there are some, the answer is that of
+:func:`preflow.vision.segment_labels`, which no expansion of a label improves, and a preview is such a solve.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from ..solving.read_only import read_only_view
 from ..solving.run import Control
 from ..stats import SolveStats
 from .colour_models import Palette
+from .label_segmentation import LabelSegmentation, segment_labels
 from .planes import Volume
 from .seeds import Point, bounding_box, box, stroke
 from .segmentation import (
@@ -47,6 +51,8 @@ from .volumes import spacing_from
 
 #: Labels of painted pixels, as in :func:`preflow.vision.seeds_from_labels`.
 UNKNOWN, OBJECT, BACKGROUND = 0, 1, 2
+#: The largest label that can be painted.
+MOST_PAINTED = 8
 #: Most steps that can be undone, and most bytes that they take together.
 MOST_STEPS, MOST_BYTES = 500, 1 << 28
 
@@ -80,7 +86,7 @@ class Preview:
     Attributes
     ----------
     mask : ndarray of bool, shape (h, w) or (d, h, w)
-        True on the object.
+        True on the object. With seeds of a label above 2, the labels of all pixels, of dtype uint8.
     energy : float
         In nats, as that of :class:`preflow.vision.Segmentation`.
     seconds : float
@@ -89,7 +95,7 @@ class Preview:
         Whether the colours are those of the seeds as of now. The mask then is that of :meth:`Painting.solve`.
     """
 
-    mask: NDArray[np.bool_]
+    mask: Array
     energy: float
     seconds: float
     learned: bool
@@ -110,7 +116,7 @@ class Painting:
 
     Attributes
     ----------
-    segmentation : Segmentation or None
+    segmentation : Segmentation, LabelSegmentation or None
         The last answer of :meth:`solve`.
     volume : Volume or None
         The volume that was given, whose affine says which way its slices are shown.
@@ -199,7 +205,7 @@ class Painting:
 
     def _forget(self) -> None:
         """Forget all cuts."""
-        self.segmentation: Segmentation | None = None
+        self.segmentation: Segmentation | LabelSegmentation | None = None
         self._free: Array | None = None
         self._learned_from: tuple[NDArray[np.uint8], NDArray[np.bool_] | None] | None = None
         self._warm: WarmGrid | None = None
@@ -226,8 +232,13 @@ class Painting:
 
     @property
     def labels(self) -> NDArray[np.uint8]:
-        """The seeds: 1 object, 2 background, 0 unknown; a read-only view."""
+        """The seeds: 1 object, 2 background, 3 to 8 other labels, 0 unknown; a read-only view."""
         return read_only_view(self._labels)
+
+    @property
+    def many(self) -> bool:
+        """Whether there are seeds of a label above 2."""
+        return _many(self._labels)
 
     @property
     def box_mask(self) -> NDArray[np.bool_] | None:
@@ -238,11 +249,11 @@ class Painting:
 
     @property
     def ready(self) -> bool:
-        """Whether there are seeds of both kinds, or a box: :meth:`solve` needs them."""
+        """Whether there are seeds of two labels, or a box: :meth:`solve` needs them."""
         if self._box is not None:
             return True
         counts = np.bincount(self._labels.reshape(-1), minlength=3)
-        return bool(counts[OBJECT] and counts[BACKGROUND])
+        return bool(np.count_nonzero(counts[1:]) > 1)
 
     @property
     def can_undo(self) -> bool:
@@ -260,8 +271,8 @@ class Painting:
         Parameters
         ----------
         points : sequence of (x, y), in a volume (x, y, z)
-        label : {0, 1, 2}
-            1 paints the object, 2 the background, 0 erases.
+        label : int
+            1 paints the object, 2 the background, 3 to 8 other labels, 0 erases.
         brush : float
             Diameter in pixels, at least 1.
 
@@ -296,7 +307,7 @@ class Painting:
         return slice_index(self.shape, axis, index)
 
     def paint(self, mask: ArrayLike, label: int) -> None:
-        """Give all pixels of a mask a label: 1 object, 2 background, 0 unknown.
+        """Give all pixels of a mask a label: 1 object, 2 background, 3 to 8 others, 0 unknown.
 
         Raises
         ------
@@ -320,16 +331,17 @@ class Painting:
         Parameters
         ----------
         labels : array_like of int, shape of the image
-            1 object, 2 background, 0 unknown.
+            1 object, 2 background, 3 to 8 other labels, 0 unknown.
         """
         given = host_array(labels, "labels")
         if (
             given.dtype.kind not in "iu"
             or given.shape != self.shape
-            or not ((given >= 0) & (given <= 2)).all()
+            or not ((given >= 0) & (given <= MOST_PAINTED)).all()
         ):
             raise InvalidInputError(
-                f"labels must be 0, 1 or 2, of shape {self.shape}, got {given.dtype} of shape {given.shape}"
+                f"labels must be 0 to {MOST_PAINTED}, of shape {self.shape}, got {given.dtype} of shape "
+                f"{given.shape}"
             )
         where = bounding_box(given != self._labels)
         self._change(where, given[where].astype(np.uint8), self._box)
@@ -399,8 +411,10 @@ class Painting:
     @staticmethod
     def _check_label(label: int) -> None:
         label = check_integer("label", label, minimum=0)
-        if label > BACKGROUND:
-            raise InvalidInputError(f"label is 1 (object), 2 (background) or 0 (erase), got {label}")
+        if label > MOST_PAINTED:
+            raise InvalidInputError(
+                f"label is 1 (object), 2 (background), 3 to {MOST_PAINTED} (others) or 0 (erase), got {label}"
+            )
 
     # The cuts
 
@@ -425,7 +439,7 @@ class Painting:
         labels, inside = self._learned_from
         return inside is self._box and bool((labels == self._labels).all())
 
-    def solve(self, *, time_limit: float | None = None) -> Segmentation:
+    def solve(self, *, time_limit: float | None = None) -> Segmentation | LabelSegmentation:
         """Learn the colours of all seeds, and cut.
 
         Parameters
@@ -438,11 +452,14 @@ class Painting:
         Segmentation
             The same as :func:`preflow.vision.segment` returns for the seeds, from the flow of the last cut.
             With a box it is what :func:`preflow.vision.grabcut` returns, from the last answer for that box.
+        LabelSegmentation
+            While there are seeds of a label above 2: the same as :func:`preflow.vision.segment_labels`
+            returns for the seeds and the smoothness. With a box, all pixels outside are of the background.
 
         Raises
         ------
         InvalidInputError
-            There is no box, and one of the two kinds of seeds is missing.
+            There is no box, and seeds of a second label are missing.
         """
         self.adopt(self.snapshot().solve(time_limit=time_limit))
         assert self.segmentation is not None
@@ -455,7 +472,7 @@ class Painting:
             self._labels.copy(),
             self._box,
             self._links,
-            self.segmentation,
+            self.segmentation if isinstance(self.segmentation, Segmentation) else None,
             bool(self._learned_from and self._learned_from[1] is self._box),
         )
 
@@ -470,10 +487,11 @@ class Painting:
         if solved.snapshot.links is not self._links:
             return False
         learned_from = solved.snapshot.labels, solved.snapshot.inside
-        warm_labels, stats = _seed_labels(*learned_from), solved.segmentation.cut.stats
+        found, warm_labels = solved.segmentation, _seed_labels(*learned_from)
+        stats = found.cut.stats if isinstance(found, Segmentation) else None
         # Nothing is learned while the parts of two answers mix, which Ctrl-C might leave.
         self._learned_from = self._warm = None
-        self.segmentation, self._free = solved.segmentation, solved.free
+        self.segmentation, self._free = found, solved.free
         self._warm_labels, self._stats = warm_labels, stats
         self._warm = solved.warm
         self._learned_from = learned_from
@@ -483,6 +501,8 @@ class Painting:
     def can_preview(self) -> bool:
         """Whether :meth:`preview` can use the learned colours, and does not call :meth:`solve`."""
         if self._learned_from is None or self._learned_from[1] is not self._box or not self.ready:
+            return False
+        if self.many or not isinstance(self.segmentation, Segmentation):
             return False
         if self._free is not None:
             return True
@@ -499,8 +519,8 @@ class Painting:
         """Cut with the colours as they were last learned.
 
         It calls :meth:`solve` if nothing was learned yet for this box and this smoothness, or if there is a
-        box and a seed in it was erased: the capacities without that seed are not kept. Such a solve is not
-        stopped, and has no draft.
+        box and a seed in it was erased: the capacities without that seed are not kept. It also does while
+        there are seeds of a label above 2. Such a solve is not stopped, and has no draft.
 
         Parameters
         ----------
@@ -530,7 +550,7 @@ class Painting:
         # After Ctrl-C the changes may have been made, or not.
         warm, self._warm = self._warm, None
         if warm is None:
-            assert self.segmentation is not None
+            assert isinstance(self.segmentation, Segmentation)
             assert self._learned_from is not None
             self._warm_labels = _seed_labels(*self._learned_from)
             warm = WarmGrid(self.segmentation.cut, largest=_largest(self._free))
@@ -557,8 +577,9 @@ class Painting:
         seconds = time.perf_counter() - start
         return Preview(own(warm.labels), warm.value / CAPACITY_PER_NAT, seconds, self.learned)
 
-    def prove(self) -> Segmentation:
+    def prove(self) -> Segmentation | LabelSegmentation:
         """Return the last preview with its proof, verified; one that was stopped is completed first."""
+        result: Segmentation | LabelSegmentation
         if self._warm is not None and self._stats is None:
             self.preview()
         if self._warm is None or self._stats is None:
@@ -567,18 +588,20 @@ class Painting:
             cut = self._warm.result(self._stats)
             masks = (own(self._warm_labels == label) for label in (OBJECT, BACKGROUND))
             result = Segmentation(own(cut.labels), cut, *masks, _image=self._shown)
-        result.cut.verify()
+        result.verify() if isinstance(result, LabelSegmentation) else result.cut.verify()
         return result
 
     def _preview_of_solve(self, start: float) -> Preview:
         result = self.solve()
-        return Preview(result.mask, result.energy, time.perf_counter() - start, True)
+        return Preview(shown(result), result.energy, time.perf_counter() - start, True)
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape))
         counts = np.bincount(self._labels.reshape(-1), minlength=3)
         boxed = ", a box" if self._box is not None else ""
         kinds = f"{counts[OBJECT]:,} seeds of the object, {counts[BACKGROUND]:,} of the background"
+        if self.many:
+            kinds += f", {counts[BACKGROUND + 1 :].sum():,} of other labels"
         return f"<Painting: {shape} pixels, {kinds}{boxed}>"
 
 
@@ -604,7 +627,8 @@ class Snapshot:
     @property
     def fits(self) -> bool:
         """Whether the next preview can start from the answer: smoothness and box are still the same."""
-        return self.links is self.painting._links and self.inside is self.painting._box
+        same = self.links is self.painting._links and self.inside is self.painting._box
+        return same and not _many(self.labels) and not self.painting.many
 
     def solve(self, *, time_limit: float | None = None) -> Solved:
         """Learn the colours and cut."""
@@ -613,7 +637,8 @@ class Snapshot:
     def solve_unless(self, unwanted: Callable[[], bool]) -> Solved | None:
         """Solve, and build what the next preview needs; return None once nobody wants the answer.
 
-        `unwanted` is called before each step, and twenty times in a second while a cut runs.
+        `unwanted` is called before each step, and twenty times in a second while a cut runs; with a label
+        above 2 after each expansion.
         """
 
         def check(report: ProgressReport | None) -> None:
@@ -622,6 +647,8 @@ class Snapshot:
 
         try:
             solved = self._solve(None, check)
+            if not isinstance(solved.segmentation, Segmentation):
+                return solved
             warm = WarmGrid(solved.segmentation.cut, largest=_largest(solved.free))
             warm.prepare()
         except _UnwantedError:
@@ -638,7 +665,21 @@ class Snapshot:
         painting = self.painting
         solving = {**painting._placement, "time_limit": time_limit, "progress": check or False}
         free: Array | None = None
-        if self.inside is None:
+        result: Segmentation | LabelSegmentation
+        if _many(self.labels):
+            model, markers = painting._model["model"], _seed_labels(self.labels, self.inside)
+            if len(np.unique(markers[markers != UNKNOWN])) < 2:
+                raise InvalidInputError("there are seeds of one label only: paint some of another one")
+            result = segment_labels(
+                painting.image,
+                markers,
+                smoothness=self.links.smoothness,
+                components=painting._model["components"],
+                **({} if model is None else {"model": model}),
+                **painting._shape,
+                **solving,
+            )
+        elif self.inside is None:
             seeds = checked_seeds(foreground, background)
             ratio = log_ratio(painting._palette, *seeds, **painting._model)
             check_between()
@@ -668,7 +709,7 @@ class Solved:
     """The answer for a snapshot."""
 
     snapshot: Snapshot
-    segmentation: Segmentation
+    segmentation: Segmentation | LabelSegmentation
     #: integers: capacity from the source minus that to the sink of each pixel that is no seed; None where
     #: unknown
     free: Array | None
@@ -697,6 +738,19 @@ def slice_index(shape: tuple[int, ...], axis: int, index: int) -> tuple[slice | 
     if axis > 2 or index >= shape[axis]:
         raise InvalidInputError(f"there is no slice {index} along axis {axis} of shape {shape}")
     return tuple(index if number == axis else slice(None) for number in range(3))
+
+
+def shown(result: Segmentation | LabelSegmentation) -> Array:
+    """Return the mask of an answer, or its labels as bytes."""
+    if isinstance(result, Segmentation):
+        return result.mask
+    labels = np.array(result.labels, dtype=np.uint8)
+    labels.flags.writeable = False
+    return labels
+
+
+def _many(labels: NDArray[np.uint8]) -> bool:
+    return bool((labels > BACKGROUND).any())
 
 
 def _largest(free: Array | None) -> int:

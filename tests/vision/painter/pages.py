@@ -46,7 +46,7 @@ def unpack(reply: Any, content: bytes) -> dict[str, NDArray[Any]]:
     layers, start = {}, 0
     for name, length in reply["layers"]:
         part = np.frombuffer(content[start : start + length], np.uint8)
-        layers[name] = part if name == "picture" else np.unpackbits(part).astype(bool)
+        layers[name] = part if name in ("picture", "seeds", "regions") else np.unpackbits(part).astype(bool)
         start += length
     assert start == len(content)
     return layers

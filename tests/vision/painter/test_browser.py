@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from preflow.vision import Paint, Painting, Volume, grabcut, segment
+from preflow.vision import Paint, Painting, Volume, grabcut, segment, segment_labels
 from preflow.vision.painter import widget as widget_module
 from preflow.vision.painter.server import Server
 from preflow.vision.painter.session import Session
@@ -30,6 +30,7 @@ pytestmark = [
 ]
 
 H, W = 120, 160
+LABEL_3 = [0, 158, 115]
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +155,35 @@ def test_paint_and_see_the_mask_of_segment(tab: Tab, session: Session) -> None:
     until(lambda: np.array_equal(tab.mask(), before))
     tab.page.keyboard.press("Control+Shift+Z")
     until(lambda: session.view.labels[80, 80] == 2)
+
+
+def test_more_labels_are_coloured_and_never_called_proved(tab: Tab, session: Session) -> None:
+    paint_both(tab)
+    assert not tab.page.locator(".tool-label-3").is_visible()
+    tab.page.get_by_text("+ Label").click()
+    tab.drag("label-3", (130, 70), (130, 100))
+    solved = "() => preflowPaint.layers().regions && !preflowPaint.view().busy && preflowPaint.view().current"
+    tab.page.wait_for_function(solved)
+    found = segment_labels(picture((H, W)), session.view.labels, smoothness=5.0)
+    regions = tab.page.evaluate("() => Array.from(preflowPaint.layers().regions)")
+    assert (np.reshape(regions, (H, W)) == found.labels).all()
+    status = tab.page.locator(".status").inner_text()
+    assert "at most twice" in status
+    assert "Proved" not in status
+    assert tab.page.get_attribute(".preflow-paint", "data-proved") == "false"
+    assert np.abs(np.subtract(tab.pixel(130, 85)[:3], LABEL_3)).max() <= 1, "alpha rounds"
+    assert tab.page.evaluate("() => preflowPaint.layers().object") is None
+
+    tab.page.reload()
+    tab.wait_for_picture()
+    tab.page.wait_for_function(solved)
+    assert tab.page.locator(".tool-label-3").is_visible()
+    assert not tab.page.locator(".tool-label-4").is_visible()
+    tab.page.keyboard.press("Control+z")
+    tab.proved()
+    assert (tab.mask() == same(session).mask).all()
+    assert tab.page.evaluate("() => preflowPaint.layers().regions") is None
+    assert tab.pixel(20, 60) == [0, 0, 0, 160], "as before"
 
 
 def test_a_reload_keeps_the_seeds_and_two_tabs_agree(tab: Tab, server: Server, session: Session) -> None:

@@ -15,10 +15,19 @@ from preflow.errors import InvalidInputError, VerificationError
 from preflow.graph.grid import GridNetwork
 from preflow.gridcut.result import GridCutResult
 from preflow.progress import ProgressReport
-from preflow.vision import Painting, Volume, grabcut, read_volume, segment
+from preflow.vision import (
+    LabelSegmentation,
+    Painting,
+    Volume,
+    grabcut,
+    labels_picture,
+    read_volume,
+    segment,
+    segment_labels,
+)
 from preflow.vision import painting as painting_module
 from preflow.vision.painter import session as session_module
-from preflow.vision.painter.session import Session
+from preflow.vision.painter.session import Session, View
 from preflow.vision.painting import Snapshot
 from tests.vision.painter.pages import STROKES, H, W, painted, picture, settled, unpack, until
 
@@ -314,7 +323,7 @@ def test_boxes_on_two_slices_make_a_cuboid() -> None:
         ({"do": "stroke", "points": [[1, "2"]], "label": 1, "brush": 3}, "must be a number"),
         ({"do": "stroke", "points": [[1, float("nan")]], "label": 1, "brush": 3}, "outside"),
         ({"do": "stroke", "points": [[1, 1e300]], "label": 1, "brush": 3}, "outside"),
-        ({"do": "stroke", "points": [[1, 2]], "label": 7, "brush": 3}, "label"),
+        ({"do": "stroke", "points": [[1, 2]], "label": 9, "brush": 3}, "label"),
         ({"do": "stroke", "points": [[1, 2]], "label": True, "brush": 3}, "label"),
         ({"do": "stroke", "points": [[1, 2]], "label": 1, "brush": 0}, "brush"),
         ({"do": "stroke", "points": [[1, 2]], "label": 1, "brush": float("inf")}, "brush"),
@@ -475,3 +484,112 @@ def test_colours(channels: int) -> None:
         shown = 1 if channels == 1 else 3
         assert reply["channels"] == shown
         assert len(unpack(reply, content)["picture"]) == shown * H * W
+
+
+THIRD = {"do": "stroke", "points": [[57, 8], [57, 30]], "label": 3, "brush": 3}
+
+
+def solved(session: Session) -> View:
+    """Wait until the answer is that of the seeds as of now, and nothing is left to do."""
+    until(lambda: not session.view.busy and session.view.current)
+    return session.view
+
+
+def test_seeds_of_a_third_label_give_the_answer_of_segment_labels() -> None:
+    with painted(smoothness=5.0) as session:
+        cut = settled(session).mask
+        assert cut is not None
+        session.answer(THIRD)
+        view = solved(session)
+        same = segment_labels(picture(), view.labels, smoothness=5.0)
+        reply, content = session.answer({})
+        layers = unpack(reply, content)
+        assert (layers["regions"].reshape(H, W) == same.labels).all()
+        assert (layers["seeds"].reshape(H, W) == view.labels).all()
+        assert not {"mask", "object", "background"} & set(layers)
+        assert reply["answer"]["energy"] == pytest.approx(same.energy)
+        assert reply["answer"]["sizes"] == np.bincount(same.labels.ravel())[1:].tolist()
+        assert reply["answer"]["converged"]
+        assert not reply["answer"]["proved"]
+        assert reply["painted"] == (True, True, True)
+        assert isinstance(session.painting.prove(), LabelSegmentation)
+        session.answer({"do": "undo"})
+        again = settled(session).mask
+        assert again is not None
+        assert again.dtype == np.bool_
+        assert (again == cut).all()
+        session.answer({"do": "redo"})
+        redone = solved(session).mask
+        assert redone is not None
+        assert (redone == same.labels).all()
+
+
+def test_a_stroke_stops_the_solve_of_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, stopped = threading.Event(), threading.Event()
+    search = painting_module.segment_labels
+
+    def slowly(*args: Any, progress: Any, **options: Any) -> Any:
+        if begun.is_set():
+            return search(*args, progress=progress, **options)
+        begun.set()
+        try:
+            while True:
+                progress(ProgressReport(0.0, 0.0, 0, 0))
+                time.sleep(0.01)
+        finally:
+            stopped.set()
+
+    with painted(smoothness=5.0) as session:
+        settled(session)
+        monkeypatch.setattr(painting_module, "segment_labels", slowly)
+        session.answer(THIRD)
+        assert begun.wait(30)
+        last = session.view
+        assert not last.current
+        session.answer({**THIRD, "points": [[5, 35]], "label": 4})
+        assert stopped.wait(30)
+        view = solved(session)
+        assert view.answer is not None
+        assert view.answer.sizes is not None
+        assert len(view.answer.sizes) == 4
+        assert view.answer.change == last.change + 1
+
+
+def test_one_label_above_two_waits_for_another() -> None:
+    with Session(Painting(picture())) as session:
+        session.answer(THIRD)
+        assert not session.view.ready
+        session.answer({**THIRD, "points": [[25, 20]], "label": 5})
+        view = solved(session)
+        assert view.mask is not None
+        assert set(np.unique(view.mask)) == {3, 5}
+
+
+def test_labels_are_downloaded_as_numbers_and_in_colours(tmp_path: Path) -> None:
+    imageio = pytest.importorskip("imageio.v3")
+    with painted(smoothness=5.0) as session:
+        session.answer(THIRD)
+        view = solved(session)
+        assert view.mask is not None
+        head, content = session.answer({"do": "download", "what": "mask"})
+        assert head["name"] == "block-labels.png"
+        assert (imageio.imread(content) == view.mask).all()
+        head, content = session.answer({"do": "download", "what": "cutout"})
+        assert head["name"] == "block-regions.png"
+        assert (imageio.imread(content) == labels_picture(view.mask, picture())).all()
+    pytest.importorskip("nibabel")
+    with Session(Painting(picture((8, 10, 12)), spacing=(2.0, 1.0, 1.0)), name="scan.nii.gz") as session:
+        for label, point in enumerate(([6, 5], [0, 0], [11, 9]), 1):
+            session.answer({"do": "stroke", "points": [point], "label": label, "brush": 2, "index": 4})
+        view = solved(session)
+        same = segment_labels(
+            picture((8, 10, 12)),
+            view.labels,
+            smoothness=session.painting.smoothness,
+            spacing=(2.0, 1.0, 1.0),
+        )
+        head, content = session.answer({"do": "download", "what": "mask"})
+        assert head["name"] == "scan-labels.nii.gz"
+        path = tmp_path / "labels.nii.gz"
+        path.write_bytes(content)
+        assert np.array_equal(np.asarray(read_volume(path)), same.labels)

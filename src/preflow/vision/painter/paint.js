@@ -8,16 +8,23 @@
 // says that nobody answers. transport.upload(file), where it exists, opens another picture.
 // preflow/vision/painter/session.py describes messages and replies. The default export is for anywidget.
 
-const OBJECT = 1, BACKGROUND = 2, ERASE = 0;
+const OBJECT = 1, BACKGROUND = 2, ERASE = 0, MOST_LABELS = 8;
+/** Labels above 2, one tool each, which "+ Label" shows. */
+const OTHERS = Array.from({ length: MOST_LABELS - BACKGROUND }, (_, k) => String(k + BACKGROUND + 1)).map((key) => (
+  { name: `label-${key}`, title: key, key, label: Number(key), help: `Paint pixels of label ${key}` }
+));
 const TOOLS = [
   { name: "object", title: "Object", key: "o", label: OBJECT, help: "Paint pixels of the object" },
   { name: "background", title: "Background", key: "b", label: BACKGROUND, help: "Paint pixels of the background" },
+  ...OTHERS,
   { name: "erase", title: "Erase", key: "e", label: ERASE, help: "Erase seeds" },
   { name: "box", title: "Box", key: "x", help: "Drag a box around the object; a click removes it" },
 ];
 // Colours as little-endian words: alpha, blue, green, red.
 const RED = 0x90_28_28_f0, BLUE = 0x90_ff_60_28, GREEN = 0xff_50_ff_00, DIM = 0xa0_00_00_00;
 const LIVE = { [OBJECT]: "rgb(240 40 40 / 56%)", [BACKGROUND]: "rgb(40 96 255 / 56%)", [ERASE]: "rgb(255 255 255 / 60%)" };
+// With labels above 2 the server names the colours; these are the shares of them over the picture.
+const OF_SEEDS = 0.85, OF_REGIONS = 0.45, WHITE = 0xff_ff_ff_ff;
 const PIXELS_PER_LINE_WIDTH = 300; // as in the overlays of pictures.py
 const RETRY = 1000; // milliseconds
 const ZOOM = 1.25;
@@ -67,7 +74,8 @@ export function mount(element, transport, { page = false } = {}) {
   let view = null; // the last reply
   let axis = 0, index = 0, indices = []; // the slice, and the one that was shown last along each axis
   let have = {}; // revisions of the layers of this slice
-  const layers = { picture: null, object: null, background: null, mask: null };
+  const layers = { picture: null, object: null, background: null, mask: null, seeds: null, regions: null };
+  let labels = BACKGROUND; // the largest label that can be chosen
   let overlay = null; // pixels over the picture
   let tool = TOOLS[0], brush = 15, scale = 1, fitted = true, shown = true;
   let pending = []; // strokes that the server has not answered yet, and the one under the pointer
@@ -81,6 +89,7 @@ export function mount(element, transport, { page = false } = {}) {
 
   const tools = TOOLS.map((each) => button(each.title, each.help, each.key.toUpperCase(), () => choose(each)));
   tools.forEach((node, number) => node.classList.add(`tool-${TOOLS[number].name}`));
+  const more = button("+ Label", "Paint pixels of one more label", "L", () => addLabel());
   const brushInput = make("input", { type: "range", min: 1, max: 150, value: brush, "aria-label": "Diameter of the brush in pixels" });
   const brushText = make("output", {}, String(brush));
   const smoothInput = make("input", { type: "range", min: -1, max: 3.5, step: 0.05, value: 1.7, "aria-label": "Smoothness" });
@@ -106,7 +115,7 @@ export function mount(element, transport, { page = false } = {}) {
   const bar = make(
     "div",
     { className: "bar", role: "toolbar", "aria-label": "Painting" },
-    group("Tools", ...tools),
+    group("Tools", ...tools.slice(0, -2), more, ...tools.slice(-2)),
     group("Brush", make("span", {}, "Brush"), brushInput, brushText),
     group("Smoothness", make("span", {}, "Smoothness"), smoothInput, smoothText),
     group("Changes", undo, redo, clear),
@@ -224,8 +233,8 @@ export function mount(element, transport, { page = false } = {}) {
     if (request.axis === axis && request.index === index && reply.picture === view.picture) {
       takeLayers(reply, content);
     }
-    if (!view.answer && layers.mask) {
-      layers.mask = null;
+    if (!view.answer && (layers.mask || layers.regions)) {
+      layers.mask = layers.regions = null;
       drawOverlay();
     }
     describe();
@@ -252,14 +261,13 @@ export function mount(element, transport, { page = false } = {}) {
       drawPicture(...size(reply), reply.channels);
       changed = true;
     }
-    if (fresh.object && newer("seeds")) {
-      layers.object = fresh.object;
-      layers.background = fresh.background;
+    if ((fresh.object || fresh.seeds) && newer("seeds")) {
+      ["object", "background", "seeds"].forEach((name) => (layers[name] = fresh[name] ?? null));
       have.seeds = reply.seeds;
       changed = true;
     }
-    if (fresh.mask && newer("mask")) {
-      layers.mask = fresh.mask;
+    if ((fresh.mask || fresh.regions) && newer("mask")) {
+      ["mask", "regions"].forEach((name) => (layers[name] = fresh[name] ?? null));
       have.mask = reply.mask;
       changed = arrived = true;
     }
@@ -288,6 +296,10 @@ export function mount(element, transport, { page = false } = {}) {
     Object.keys(layers).forEach((name) => (layers[name] = null));
     pending = [];
     drawing = corner = cursor = null;
+    labels = BACKGROUND;
+    if (tool.label > labels) {
+      choose(TOOLS[0]);
+    }
     const volume = view.shape.length === 3;
     slices.hidden = !volume;
     saveCutout.hidden = volume;
@@ -355,10 +367,18 @@ export function mount(element, transport, { page = false } = {}) {
       return;
     }
     const { width, height } = overlay, words = new Uint32Array(overlay.data.buffer);
-    if (layers.mask && shown) {
+    if (layers.regions && shown) {
+      drawRegions(words, layers.regions, width, height);
+    } else if (layers.mask && shown) {
       outline(words, unpackBits(layers.mask, words.length), width, height);
     } else {
       words.fill(0);
+    }
+    const ofSeeds = wordsOf(OF_SEEDS);
+    for (let i = 0; layers.seeds && i < words.length; i++) {
+      if (layers.seeds[i]) {
+        words[i] = ofSeeds[layers.seeds[i]];
+      }
     }
     for (const [bytes, colour] of [[layers.object, RED], [layers.background, BLUE]]) {
       for (let k = 0; bytes && k < bytes.length; k++) {
@@ -370,6 +390,38 @@ export function mount(element, transport, { page = false } = {}) {
       }
     }
     canvases.overlay.getContext("2d").putImageData(overlay, 0, 0);
+  }
+
+  /** Return the colour of each label as a word, with a share of it over the picture. */
+  function wordsOf(share) {
+    const alpha = Math.round(255 * share) << 24;
+    return [0, ...view.colours.map(([red, green, blue]) => alpha | (blue << 16) | (green << 8) | red)];
+  }
+
+  /** Colour each label, with white lines between labels. */
+  function drawRegions(words, found, width, height) {
+    const colours = wordsOf(OF_REGIONS), far = 1 + Math.floor(Math.min(width, height) / PIXELS_PER_LINE_WIDTH);
+    for (let y = 0, i = 0; y < height; y++) {
+      for (let x = 0; x < width; x++, i++) {
+        const right = x + far < width && found[i + far] !== found[i];
+        const below = y + far < height && found[i + far * width] !== found[i];
+        words[i] = right || below ? WHITE : colours[found[i]];
+      }
+    }
+  }
+
+  /** Return the colour of a stroke of a label that the server does not know yet. */
+  function live(label) {
+    return label !== ERASE && (many() || label > BACKGROUND) ? cssOf(label, OF_SEEDS) : LIVE[label];
+  }
+
+  function cssOf(label, share = 1) {
+    return `rgb(${view.colours[label - 1].join(" ")} / ${100 * share}%)`;
+  }
+
+  /** Whether there are seeds of a label above 2. */
+  function many() {
+    return view.painted.length > BACKGROUND;
   }
 
   function outline(words, mask, width, height) {
@@ -404,7 +456,7 @@ export function mount(element, transport, { page = false } = {}) {
     context.lineCap = context.lineJoin = "round";
     const here = (stroke) => stroke.axis === axis && stroke.index === index;
     for (const { points, label, brush: width } of [...pending.filter(here), ...(drawing ? [drawing] : [])]) {
-      context.strokeStyle = LIVE[label];
+      context.strokeStyle = live(label);
       context.lineWidth = width;
       context.beginPath();
       context.moveTo(points[0][0] + 0.5, points[0][1] + 0.5);
@@ -448,6 +500,16 @@ export function mount(element, transport, { page = false } = {}) {
     redo.disabled = stopped || !view.redo;
     clear.disabled = stopped || !(view.undo || view.box);
     saveMask.disabled = saveCutout.disabled = stopped || !view.answer;
+    saveMask.textContent = view.answer?.sizes ? "Labels" : "Mask";
+    saveCutout.textContent = view.answer?.sizes ? "Picture" : "Cut-out";
+    labels = Math.max(labels, view.painted.length);
+    more.disabled = stopped || labels === MOST_LABELS;
+    root.toggleAttribute("data-many", many());
+    tools.forEach((node, number) => {
+      const { label } = TOOLS[number];
+      node.hidden = label > labels;
+      node.style.boxShadow = label > BACKGROUND || (label && many()) ? `inset 0 -5px ${cssOf(label)}` : "";
+    });
     smoothText.textContent = Number(view.smoothness).toPrecision(3).replace(/\.0+$/, "");
     show.setAttribute("aria-pressed", shown);
     if (view.problem) {
@@ -463,26 +525,37 @@ export function mount(element, transport, { page = false } = {}) {
       if (object || background) {
         return [`Now paint a stroke on the ${object ? "background" : "object"}.`];
       }
+      if (many()) {
+        return ["Now paint a stroke of another label."];
+      }
       return ["Paint a stroke on the object and one on the background, or draw a box around the object."];
     }
     const found = view.answer;
     if (!found) {
-      return ["Finding the first cut …"];
+      return [many() ? "Solving …" : "Finding the first cut …"];
     }
     const total = view.shape.reduce((all, length) => all * length, 1);
-    const object = `Object: ${found.size.toLocaleString("en")} pixels, ${((100 * found.size) / total).toFixed(1)} %`;
+    const share = (size) => `${((100 * size) / total).toFixed(1)} %`;
+    const object = found.sizes
+      ? `Labels: ${found.sizes.map((size, k) => `${k + 1}: ${share(size)}`).join(", ")}`
+      : `Object: ${found.size.toLocaleString("en")} pixels, ${share(found.size)}`;
     if (view.busy === "draft") {
       return [object, "Draft, while the stroke takes effect …"];
     }
     if (!view.current) {
-      return [object, view.busy ? "Finding the cut after the last change …" : "Not the cut after the last change"];
+      const solving = many() ? "Solving …" : "Finding the cut after the last change …";
+      return [object, view.busy ? solving : "Not the cut after the last change"];
     }
     const texts = [
       object,
       `Energy: ${found.energy.toLocaleString("en", { maximumFractionDigits: 1 })} nats`,
       `${found.exact ? "Solved" : "Preview"} in ${duration(found.seconds)}`,
     ];
-    if (found.proved) {
+    if (found.sizes) {
+      texts.push(found.converged
+        ? "No expansion of a label lowers the energy: it is at most twice the least"
+        : "Stopped before the end: an expansion of a label may lower the energy");
+    } else if (found.proved) {
       texts.push("✓ Proved: no mask has less energy for these colours");
     } else if (view.busy === "verify") {
       texts.push("Checking the proof …");
@@ -543,6 +616,15 @@ export function mount(element, transport, { page = false } = {}) {
     tools.forEach((node, number) => node.setAttribute("aria-pressed", TOOLS[number] === chosen));
     stage.dataset.tool = chosen.name;
     placeRing();
+  }
+
+  /** Show the tool of the next label, and choose it. */
+  function addLabel() {
+    if (view && labels < MOST_LABELS) {
+      labels += 1;
+      choose(TOOLS.find((each) => each.label === labels));
+      describe();
+    }
   }
 
   function setBrush(width) {
@@ -730,7 +812,7 @@ export function mount(element, transport, { page = false } = {}) {
     const key = event.key.toLowerCase(), control = event.ctrlKey || event.metaKey;
     const slider = event.target.matches?.("input[type=range]");
     let done = true;
-    const chosen = TOOLS.find((each) => each.key === key);
+    const chosen = TOOLS.find((each) => each.key === key && !(each.label > labels));
     if (control) {
       if (key === "z") {
         act({ do: event.shiftKey ? "redo" : "undo" });
@@ -749,6 +831,8 @@ export function mount(element, transport, { page = false } = {}) {
       zoom(scale / ZOOM);
     } else if (key === "0") {
       fit();
+    } else if (key === "l") {
+      addLabel();
     } else if (key === "h") {
       toggle();
     } else if (key === "escape") {

@@ -27,14 +27,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Array
 from ...checks import as_float, check_integer, check_number
+from ...drawing.axes import label_colours
 from ...errors import InvalidInputError, PreflowError
 from ...graph.contrast import finite_array
 from ...io.files import GZIP_LEVEL
 from ...solving.run import Control
-from ..painting import BACKGROUND, OBJECT, Painting, Snapshot, Solved, slice_index
-from ..pictures import cutout, png, stretched
+from ..painting import BACKGROUND, MOST_PAINTED, OBJECT, Painting, Snapshot, Solved, shown, slice_index
+from ..pictures import cutout, labels_picture, png, stretched
 from ..planes import Plane, Volume, planes
 from ..seeds import Point, bounding_box
+from ..segmentation import Segmentation
 from ..volumes import STACKS, labels_as_bytes
 
 #: Seconds without a change before the exact solve starts: a user who paints stroke after stroke gets
@@ -51,6 +53,9 @@ ARRAYS = ("image", "labels", "mask", "numbers", "answer", "planes")
 #: Largest smoothness: beyond it, capacities of common images exceed the exact integers of float64.
 MOST_SMOOTHNESS = 1e6
 
+#: Red, green and blue of labels 1, 2 and so on, while there are seeds of a label above 2.
+COLOURS = label_colours(np.arange(1, MOST_PAINTED + 1)).tolist()
+
 #: What JSON holds.
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 Message = Mapping[str, Json]
@@ -66,6 +71,10 @@ class Answer:
     exact: bool  #: whether the colours are those of all seeds: the answer of :meth:`Painting.solve`
     proved: bool  #: whether the proof was checked
     change: int  #: the number of the change that it answers
+    #: pixels of labels 1, 2 and so on in an answer with labels above 2, which is never called proved
+    sizes: list[int] | None = None
+    #: whether no expansion of a label lowers the energy of such an answer
+    converged: bool = True
 
 
 class Numbers(NamedTuple):
@@ -86,13 +95,13 @@ class View:
     spacing: tuple[float, ...]
     numbers: Numbers
     labels: NDArray[np.uint8]
-    mask: NDArray[np.bool_] | None
+    mask: Array | None  #: True on the object; or labels as bytes, of an answer with labels above 2
     answer: Answer | None
     box: tuple[list[int], list[int]] | None
     smoothness: float
     undo: bool
     redo: bool
-    painted: tuple[bool, bool]
+    painted: tuple[bool, ...]
     ready: bool
     planes: tuple[Plane, ...]
     change: int = 0  #: the number of the last change: an answer with a smaller one is of other seeds
@@ -111,6 +120,7 @@ class View:
         answer = None if self.answer is None else asdict(self.answer)
         shape = list(self.labels.shape)
         more = {"answer": answer, "current": self.current, "shape": shape, "planes": self._planes()}
+        more["colours"] = COLOURS
         return {**plain, **self.numbers._asdict(), **more}
 
     def _planes(self) -> list[Json]:
@@ -236,9 +246,10 @@ class Session:
         ``axis`` and ``index`` name a slice, and points are places (x, y) in its picture, which
         :mod:`preflow.vision.planes` turns. ``seen`` has the revisions of the picture, the seeds and the mask
         that the page has of this slice. In the reply ``layers`` lists the name and the length of each part of
-        the bytes. These are ``picture``: grey or RGB bytes of each pixel; ``object``, ``background`` and
-        ``mask``: packed bits, the first pixel in the highest bit. InvalidInputError if the request cannot be
-        understood, or its arguments are wrong.
+         the bytes. These are ``picture``: grey or RGB bytes of each pixel; ``object``, ``background`` and
+        ``mask``: packed bits, the first pixel in the highest bit. With labels above 2 ``seeds`` and
+        ``regions`` take their place: a byte for each pixel, its label. InvalidInputError if the request
+        cannot be understood, or its arguments are wrong.
         """
         self.act(request)
         return self.reply(request)
@@ -267,10 +278,14 @@ class Session:
             add("picture", plane.show(view.image[where]).tobytes())
         if known.get("seeds") != view.numbers.seeds:
             labels = plane.show(view.labels[where])
-            add("object", _packed(labels == OBJECT))
-            add("background", _packed(labels == BACKGROUND))
+            if len(view.painted) > BACKGROUND:
+                add("seeds", labels.tobytes())
+            else:
+                add("object", _packed(labels == OBJECT))
+                add("background", _packed(labels == BACKGROUND))
         if known.get("mask") != view.numbers.mask and view.mask is not None:
-            add("mask", _packed(plane.show(view.mask[where])))
+            mask = plane.show(view.mask[where])
+            add(*(("mask", _packed(mask)) if mask.dtype == np.bool_ else ("regions", mask.tobytes())))
         channels = 1 if view.image.ndim == view.labels.ndim else 3
         return {**view.as_json(), "channels": channels, "layers": names}, b"".join(parts)
 
@@ -398,25 +413,27 @@ class Session:
         stem = view.name.split("/")[-1].removesuffix(".gz").rsplit(".", 1)[0] or "picture"
         if view.mask is None:
             raise InvalidInputError("there is no mask yet: paint the object and the background")
+        many = view.mask.dtype != np.bool_
+        title = {"mask": "labels", "cutout": "regions"}.get(what, what) if many else what
         if what == "mask" and view.mask.ndim == 3:
             like = self.painting.volume
             if like is None:
                 like = Volume(view.labels, np.diag([*view.spacing[::-1], 1.0]))
             if view.name.lower().endswith(STACKS):
                 stack = labels_as_bytes(view.mask, like, ".tif")
-                return {"name": f"{stem}-mask.tif", "type": "image/tiff"}, stack
+                return {"name": f"{stem}-{title}.tif", "type": "image/tiff"}, stack
             packed = gzip.compress(labels_as_bytes(view.mask, like), GZIP_LEVEL)
-            return {"name": f"{stem}-mask.nii.gz", "type": "application/gzip"}, packed
+            return {"name": f"{stem}-{title}.nii.gz", "type": "application/gzip"}, packed
         if what == "mask":
-            picture = np.where(view.mask, 255, 0).astype(np.uint8)
+            picture = view.mask if many else np.where(view.mask, 255, 0).astype(np.uint8)
         elif what == "cutout" and view.mask.ndim == 2:
-            picture = cutout(view.image, view.mask)
+            picture = labels_picture(view.mask, view.image) if many else cutout(view.image, view.mask)
         else:
             raise InvalidInputError(f"there is no download {what!r} of this picture")
         content = png(picture)
         if content is None:
             raise InvalidInputError("writing PNG needs imageio: pip install 'preflow[vision]'")
-        return {"name": f"{stem}-{what}.png", "type": "image/png"}, content
+        return {"name": f"{stem}-{title}.png", "type": "image/png"}, content
 
     # The threads
 
@@ -514,12 +531,18 @@ class Session:
             # Also where changes were made and taken back meanwhile.
             self._preview_due = self._solve_due = False
             found = solved.segmentation
-            size = int(np.count_nonzero(found.mask))
-            answer = Answer(found.energy, seconds, size, True, False, self._edits)
-            self._publish(mask=found.mask, answer=answer, busy="verify")
-            return self._edits
+            mask = shown(found)
+            answer = Answer(found.energy, seconds, int(np.count_nonzero(mask == 1)), True, False, self._edits)
+            if isinstance(found, Segmentation):
+                self._publish(mask=mask, answer=answer, busy="verify")
+                return self._edits
+            sizes = np.bincount(mask.reshape(-1), minlength=2)[1:].tolist()
+            answer = replace(answer, sizes=sizes, converged=found.labelling.converged)
+            self._publish(mask=mask, answer=answer, busy="")
+            return None
 
     def _prove(self, painting: Painting, change: int, solved: Solved) -> None:
+        assert isinstance(solved.segmentation, Segmentation)
         solved.segmentation.cut.verify()
         with self._urgent():
             answer = self._view.answer
@@ -545,9 +568,10 @@ def _as_bytes(image: Array, ndim: int) -> NDArray[np.uint8]:
     return np.ascontiguousarray(pixels)
 
 
-def _kinds(painting: Painting) -> tuple[bool, bool]:
-    """Return whether there are seeds of the object, and of the background."""
-    return bool((painting.labels == OBJECT).any()), bool((painting.labels == BACKGROUND).any())
+def _kinds(painting: Painting) -> tuple[bool, ...]:
+    """Return whether there are seeds of the object, the background, and each label up to the highest."""
+    counts = np.bincount(painting.labels.reshape(-1), minlength=BACKGROUND + 1)
+    return tuple((counts[1:] > 0).tolist())
 
 
 def _packed(mask: NDArray[np.bool_]) -> bytes:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...errors import MissingDependencyError, PreflowError
 from ..painting import Painting
 from ..planes import Volume
@@ -71,8 +71,8 @@ class Paint:
         return self._session.painting
 
     @property
-    def mask(self) -> NDArray[np.bool_] | None:
-        """The mask that is shown, or None if there is none yet."""
+    def mask(self) -> Array | None:
+        """The mask that is shown, or None if there is none yet; with seeds of a label above 2 the labels."""
         return self._session.view.mask
 
     def close(self) -> None:
