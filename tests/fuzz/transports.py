@@ -247,7 +247,7 @@ def check_floats(result: Any, exact: Exact, of_sums: Fraction = Fraction(0)) -> 
         require(Fraction(gap) <= 2 * allowed, "an optimum with a gap", text)
     else:
         require(result.status == "approximate", "another status", result.status)
-        require(Fraction(lower) <= best, "a lower bound that does not hold", f"{lower}, {text}")
+        require(Fraction(lower) <= best + of_sums, "a lower bound that does not hold", f"{lower}, {text}")
 
 
 class Exact(NamedTuple):
