@@ -46,7 +46,7 @@ LINES = {
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 5469,  # masses may stay; large ones spoil no small ones; small items list all pairs
-    "vision": 10228,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
+    "vision": 10281,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471

@@ -12,6 +12,7 @@ Labels above 2 are further kinds of seeds. While there are some, the answer is t
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -53,6 +54,8 @@ from .volumes import spacing_from
 UNKNOWN, OBJECT, BACKGROUND = 0, 1, 2
 #: The largest label that can be painted.
 MOST_PAINTED = 8
+#: A draft with labels above 2 is the answer for at most about this many pixels of the picture.
+DRAFT_PIXELS = 1 << 14
 #: Most steps that can be undone, and most bytes that they take together.
 MOST_STEPS, MOST_BYTES = 500, 1 << 28
 
@@ -634,11 +637,14 @@ class Snapshot:
         """Learn the colours and cut."""
         return self._solve(time_limit, None)
 
-    def solve_unless(self, unwanted: Callable[[], bool]) -> Solved | None:
+    def solve_unless(
+        self, unwanted: Callable[[], bool], draft: Callable[[Array], None] | None = None
+    ) -> Solved | None:
         """Solve, and build what the next preview needs; return None once nobody wants the answer.
 
         `unwanted` is called before each step, and twenty times in a second while a cut runs; with a label
-        above 2 after each expansion.
+        above 2 after each expansion. With such a label, `draft` gets the labels of a smaller picture first,
+        enlarged, if this one is large and no label has lost all its seeds.
         """
 
         def check(report: ProgressReport | None) -> None:
@@ -646,6 +652,8 @@ class Snapshot:
                 raise _UnwantedError
 
         try:
+            if draft is not None and _many(self.labels):
+                self._draft(draft, check)
             solved = self._solve(None, check)
             if not isinstance(solved.segmentation, Segmentation):
                 return solved
@@ -667,18 +675,10 @@ class Snapshot:
         free: Array | None = None
         result: Segmentation | LabelSegmentation
         if _many(self.labels):
-            model, markers = painting._model["model"], _seed_labels(self.labels, self.inside)
+            markers = _seed_labels(self.labels, self.inside)
             if len(np.unique(markers[markers != UNKNOWN])) < 2:
                 raise InvalidInputError("there are seeds of one label only: paint some of another one")
-            result = segment_labels(
-                painting.image,
-                markers,
-                smoothness=self.links.smoothness,
-                components=painting._model["components"],
-                **({} if model is None else {"model": model}),
-                **painting._shape,
-                **solving,
-            )
+            result = self._divided(painting.image, markers, self.links.smoothness, **solving)
         elif self.inside is None:
             seeds = checked_seeds(foreground, background)
             ratio = log_ratio(painting._palette, *seeds, **painting._model)
@@ -702,6 +702,39 @@ class Snapshot:
             )
         check_between()
         return Solved(self, result, free)
+
+    def _divided(self, image: Array, markers: Array, smoothness: float, **solving: Any) -> LabelSegmentation:
+        """Return the labels of the picture, or of a smaller one."""
+        model = self.painting._model["model"]
+        return segment_labels(
+            image,
+            markers,
+            smoothness=smoothness,
+            components=self.painting._model["components"],
+            **({} if model is None else {"model": model}),
+            **self.painting._shape,
+            **solving,
+        )
+
+    def _draft(self, show: Callable[[Array], None], check: _Check) -> None:
+        """Show the labels of a smaller picture, if this one is large; they keep all seeds."""
+        markers = _seed_labels(self.labels, self.inside)
+        step = math.ceil((markers.size / DRAFT_PIXELS) ** (1 / markers.ndim))
+        corners = (slice(None, None, step),) * markers.ndim
+        image, some = self.painting.image[corners].copy(), np.zeros_like(markers[corners])
+        # Seeds are often on one slice only: each comes with its colour, wherever it is in its block.
+        seeds = np.nonzero(markers)
+        blocks = tuple(places // step for places in seeds)
+        image[blocks], some[blocks] = self.painting.image[seeds], markers[seeds]
+        if step == 1 or not np.array_equal(np.unique(some[some > 0]), np.unique(markers[seeds])):
+            return
+        # A boundary has fewer pairs of pixels by one power of the step less than the inside has pixels.
+        smoothness = self.links.smoothness / step
+        found = self._divided(image, some, smoothness, **self.painting._placement, progress=check)
+        labels: Array = shown(found)
+        for axis, length in enumerate(markers.shape):
+            labels = labels.take(np.arange(length) // step, axis=axis)
+        show(np.where(markers > 0, markers, labels))
 
 
 @dataclass(frozen=True, eq=False)

@@ -281,7 +281,7 @@ def test_an_exact_answer_counts_after_a_change_that_was_taken_back(monkeypatch: 
     solve, going, go = Snapshot.solve_unless, threading.Event(), threading.Event()
     solves = []
 
-    def slowly(snapshot: Snapshot, unwanted: Any) -> Any:
+    def slowly(snapshot: Snapshot, unwanted: Any, draft: Any) -> Any:
         solves.append(snapshot)
         going.set()
         go.wait(30)
@@ -593,3 +593,23 @@ def test_labels_are_downloaded_as_numbers_and_in_colours(tmp_path: Path) -> None
         path = tmp_path / "labels.nii.gz"
         path.write_bytes(content)
         assert np.array_equal(np.asarray(read_volume(path)), same.labels)
+
+
+def test_many_labels_of_a_large_picture_have_a_draft_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(painting_module, "DRAFT_PIXELS", H * W // 5)
+    drafts: list[View] = []
+    with painted(smoothness=5.0) as session:
+        settled(session)
+        session.subscribe(lambda: drafts.append(session.view) if session.view.busy == "draft" else None)
+        session.answer(THIRD)
+        view = solved(session)
+        same = segment_labels(picture(), view.labels, smoothness=5.0)
+        assert np.array_equal(view.mask, same.labels)  # type: ignore[arg-type]
+        (draft,) = drafts
+        assert draft.mask is not None
+        assert draft.answer is not None
+        assert not draft.current
+        assert not draft.answer.exact
+        assert draft.mask.shape == (H, W)
+        assert (draft.mask == view.labels)[view.labels > 0].all()
+        assert (draft.mask == same.labels).mean() > 0.8

@@ -540,7 +540,7 @@ export function mount(element, transport, { page = false } = {}) {
       ? `Labels: ${found.sizes.map((size, k) => `${k + 1}: ${share(size)}`).join(", ")}`
       : `Object: ${found.size.toLocaleString("en")} pixels, ${share(found.size)}`;
     if (view.busy === "draft") {
-      return [object, "Draft, while the stroke takes effect …"];
+      return [object, many() ? "Draft from a smaller picture. Solving …" : "Draft, while the stroke takes effect …"];
     }
     if (!view.current) {
       const solving = many() ? "Solving …" : "Finding the cut after the last change …";

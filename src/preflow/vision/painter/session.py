@@ -70,7 +70,7 @@ class Answer:
     size: int  #: pixels of the object
     exact: bool  #: whether the colours are those of all seeds: the answer of :meth:`Painting.solve`
     proved: bool  #: whether the proof was checked
-    change: int  #: the number of the change that it answers
+    change: int  #: the number of the change that it answers; -1 for a draft with labels above 2
     #: pixels of labels 1, 2 and so on in an answer with labels above 2, which is never called proved
     sizes: list[int] | None = None
     #: whether no expansion of a label lowers the energy of such an answer
@@ -505,7 +505,9 @@ class Session:
                 self._solving = solving = _Solve(painting.snapshot(), threading.Event())
             try:
                 start = time.perf_counter()
-                solved = solving.snapshot.solve_unless(solving.unwanted.is_set)
+                solved = solving.snapshot.solve_unless(
+                    solving.unwanted.is_set, self._draft_of(painting, edits)
+                )
                 seconds = time.perf_counter() - start
                 if solved is not None:
                     change = self._adopt(painting, solved, seconds)
@@ -518,6 +520,19 @@ class Session:
             finally:
                 with self._lock:
                     self._solving = None
+
+    def _draft_of(self, painting: Painting, edits: int) -> Callable[[Array], None]:
+        """Return a function that shows the labels of a smaller picture, unless something changed."""
+
+        def show(labels: Array) -> None:
+            with self._urgent():
+                if self.painting is painting and self._edits == edits and not self._closed:
+                    answer = Answer(
+                        0.0, 0.0, int(np.count_nonzero(labels == 1)), False, False, -1, _sizes(labels)
+                    )
+                    self._publish(mask=labels, answer=answer, busy="draft")
+
+        return show
 
     def _adopt(self, painting: Painting, solved: Solved, seconds: float) -> int | None:
         """Take an exact answer; if it is for what is painted now, return the number of the last change."""
@@ -536,8 +551,7 @@ class Session:
             if isinstance(found, Segmentation):
                 self._publish(mask=mask, answer=answer, busy="verify")
                 return self._edits
-            sizes = np.bincount(mask.reshape(-1), minlength=2)[1:].tolist()
-            answer = replace(answer, sizes=sizes, converged=found.labelling.converged)
+            answer = replace(answer, sizes=_sizes(mask), converged=found.labelling.converged)
             self._publish(mask=mask, answer=answer, busy="")
             return None
 
@@ -572,6 +586,12 @@ def _kinds(painting: Painting) -> tuple[bool, ...]:
     """Return whether there are seeds of the object, the background, and each label up to the highest."""
     counts = np.bincount(painting.labels.reshape(-1), minlength=BACKGROUND + 1)
     return tuple((counts[1:] > 0).tolist())
+
+
+def _sizes(labels: Array) -> list[int]:
+    """Return the number of pixels of labels 1, 2 and so on."""
+    sizes: list[int] = np.bincount(labels.reshape(-1), minlength=2)[1:].tolist()
+    return sizes
 
 
 def _packed(mask: NDArray[np.bool_]) -> bytes:
