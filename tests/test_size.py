@@ -20,8 +20,8 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 2119,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
-    "assignment": 10501,  # columns of tables are named
+    ".": 2121,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
+    "assignment": 10503,  # columns of tables are named
     "bipartite": 5078,  # columns of tables are named
     "certify": 4839,  # what a cut allows counts here, and what lower bounds bring into it
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
@@ -38,7 +38,7 @@ LINES = {
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10890,  # columns of tables are named
-    "mincost": 5586,  # supplies may stay where they are; large ones spoil no small ones
+    "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 437,  # which functions each class of networks has
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
@@ -46,7 +46,7 @@ LINES = {
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
     "steps": 2283,  # a source side of its own is lifted by its own function
     "transportation": 5469,  # masses may stay; large ones spoil no small ones; small items list all pairs
-    "vision": 10281,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
+    "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.
 KINDS = 471

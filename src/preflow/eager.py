@@ -14,9 +14,11 @@ from types import FunctionType
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import ParamSpec, TypeVar
 
     Thing = TypeVar("Thing")
+    Result = TypeVar("Result")
+    Arguments = ParamSpec("Arguments")
 
 #: The methods of classes with a name of Python that read arrays.
 SPECIAL = ("__init__", "__getattr__", "__getitem__")
@@ -63,11 +65,11 @@ def _make_members_eager(owner: type) -> None:
             member.func = _outside_of_graphs(member.func)
 
 
-def _outside_of_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
-    outside: Callable[..., Any] | None = None
+def _outside_of_graphs(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    outside: Callable[Arguments, Result] | None = None
 
     @wraps(function)
-    def explained(*arguments: Any, **named: Any) -> Any:
+    def explained(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
         try:
             return function(*arguments, **named)
         except TypeError as error:
@@ -75,7 +77,7 @@ def _outside_of_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
             raise
 
     @wraps(function)
-    def call(*arguments: Any, **named: Any) -> Any:
+    def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
         nonlocal outside
         if "torch._dynamo" not in sys.modules:  # the compiler, which Torch loads when it is first used
             return explained(*arguments, **named)
@@ -86,7 +88,7 @@ def _outside_of_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _explain(error: TypeError, function: Callable[..., Any], named: dict[str, Any]) -> None:
+def _explain(error: TypeError, function: Callable[..., object], named: dict[str, object]) -> None:
     """Say in the error of a call what an unknown keyword may have meant."""
     from difflib import get_close_matches
     from inspect import signature

@@ -344,7 +344,9 @@ class AssignmentResult(Tabular, BoundedResult):
             own = (n, m) if sizes is None else sizes[item].tolist()
             check_integers("exact prices", prices.exponent, (prices.u, own[0]), (prices.v, own[1]))
 
-    def _items(self, items: Iterable[int]) -> Iterator[tuple[Any, int, Any, Any, Any, Any, Any, bool]]:
+    def _items(
+        self, items: Iterable[int]
+    ) -> Iterator[tuple[Any, int, Array, Array, Array, Array, Number, bool]]:
         """Yield the arguments of the proof of each item: costs, 0, pairs, prices, total, `partial`."""
         row, column, u, v = (self._by_item(part) for part in (self.row, self.column, self.u, self.v))
         totals = self._bounds()[not self.costs.maximize]
@@ -359,7 +361,7 @@ class AssignmentResult(Tabular, BoundedResult):
 
     def _unproved_together(self, costs: DenseCosts | DeviceCosts) -> list[int]:
         """Check all items together, where their arrays are; return the items that this does not prove."""
-        total: Any = self.lower_bound
+        total: Array | Number = self.lower_bound
         if (
             (isinstance(total, np.ndarray) and total.dtype.kind == "O")
             or (isinstance(total, int) and abs(total) >= 2**63)

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Number
 from ..checks import shown, warn_caller
 from ..errors import InvalidInputError
 from ..solving.exclusive import Exclusive
@@ -49,7 +49,7 @@ class ArcChanges(NamedTuple):
     """Arcs that get new values."""
 
     arcs: NDArray[np.int64]
-    values: Any  #: one number, or one for each arc
+    values: Number  #: one number, or one for each arc
     #: of arcs that were called by their ends: which were given from the second vertex to the first
     against: NDArray[np.bool_] | None = None
 
@@ -120,7 +120,7 @@ def read_ends(network: VertexNames, names: Any, role: str, *, numbered: bool = F
 
 def read_changes(
     places: ArrayLike, values: ArrayLike, count: int, what: str
-) -> tuple[NDArray[np.int64], Any]:
+) -> tuple[NDArray[np.int64], Number]:
     """Return which of `count` things of a kind get new values, and the values: one, or a flat array.
 
     InvalidInputError: there is no such thing, or not one value for each.

@@ -11,7 +11,7 @@ from ..errors import CapacityOverflowError
 from .network import exact_sum
 from .standard_form import MOST
 
-#: So many floats have the sum of floats of usual sizes.
+#: The number of floats that have the sum of floats of usual sizes.
 MOST_PARTS = 4
 
 

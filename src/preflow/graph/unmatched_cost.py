@@ -1,4 +1,4 @@
-"""What rows and columns without a partner cost, and what masses cost that stay where they are: as given."""
+"""Costs of rows and columns without a partner, and of masses that stay where they are, as given."""
 
 from __future__ import annotations
 

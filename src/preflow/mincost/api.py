@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, ColumnName, EndsNames, NetworkInput, SupplyInput
+from ..arrays import Array, ColumnName, EndsNames, NetworkInput, Number, SupplyInput
 from ..certify.exact import as_floats, as_integers
 from ..certify.min_cost_flow import (
     CostAndGap,
@@ -640,7 +640,9 @@ def _check_start(network: CostNetwork, start: MinCostFlowResult) -> None:
         raise InvalidInputError("warm_start belongs to a network with other arcs")
 
 
-def _read_supplies(network: CostNetwork, supply: SupplyInput, source: Any, sink: Any, amount: Any) -> Array:
+def _read_supplies(
+    network: CostNetwork, supply: SupplyInput, source: Any, sink: Any, amount: Number
+) -> Array:
     """Return the supplies of all vertices from what a caller gives."""
     supplies = supplies_or_own(network, supply)
     given = [

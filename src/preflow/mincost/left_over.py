@@ -174,7 +174,7 @@ class PartialCostFlowResult(MinCostFlowResult):
 
     @property
     def left_over(self) -> Array:
-        """What each vertex did not send (positive) or receive (negative)."""
+        """The amounts that vertices did not send (positive) or receive (negative)."""
         to_host = self.network.to_host
         found: Array = self.network.to_caller(to_host(self.own_supply) - to_host(self.supply))
         return found

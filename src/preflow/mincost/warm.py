@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Arcs, Array, ColumnName, EndsNames, NetworkInput, Vertices
+from ..arrays import Arcs, Array, ColumnName, EndsNames, NetworkInput, Number, SupplyInput, Vertices
 from ..graph.changing import Changing, read_arc_changes, read_changes, read_ends
 from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named, lower_of, supplies_or_own
 from ..graph.edge_tables import ColumnNames
@@ -58,7 +58,7 @@ class MinCostFlow(Changing[MinCostFlowResult]):
     def __init__(
         self,
         network: NetworkInput,
-        supply: Any = None,
+        supply: SupplyInput = None,
         *,
         method: CostFlowMethodName | str = "auto",
         threads: int | None = None,
@@ -175,7 +175,7 @@ class MinCostFlow(Changing[MinCostFlowResult]):
         return self._keep(result)
 
 
-def _changed(values: Array, numbers: NDArray[np.int64], new: Any) -> Array:
+def _changed(values: Array, numbers: NDArray[np.int64], new: Number) -> Array:
     """Return a copy with new values at some places; floats among integers make all of them floats."""
     copy: Array
     copy, given = common_dtype(values.copy(), read_signed(new, len(numbers), "values"))

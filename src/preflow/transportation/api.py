@@ -81,7 +81,7 @@ def transport(
     *,
     partial: bool = False,
     amount: float | ArrayLike | None = None,
-    unmatched_cost: Any = None,
+    unmatched_cost: AnyArray = None,
     method: TransportMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,

@@ -99,7 +99,7 @@ class LeftOver:
         unmatched_cost: tuple[Array, Array] | None = None,
         least: tuple[int, int] = (0, 0),
     ) -> LeftOver:
-        """Build the larger problem, with at least so many new columns and new rows."""
+        """Build the larger problem, with at least `least` new columns and new rows."""
         if any(isinstance(part, float) for part in amounts) or "f" in (a.dtype.kind, b.dtype.kind):
             a, b = a.astype(np.float64), b.astype(np.float64)
         given = a, b

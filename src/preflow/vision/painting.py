@@ -219,7 +219,7 @@ class Painting:
 
     @property
     def _shown(self) -> Array | Volume:
-        """What is painted on, for pictures."""
+        """The image or volume, for pictures."""
         return self.image if self.volume is None else self.volume
 
     @property

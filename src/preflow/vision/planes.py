@@ -217,9 +217,10 @@ class Volume(np.lib.mixins.NDArrayOperatorsMixin):
         values = np.asarray(self.values, dtype)
         return values.copy() if copy and values is self.values else values
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Array:
         arrays = (each.values if isinstance(each, Volume) else each for each in inputs)
-        return getattr(ufunc, method)(*arrays, **options)
+        found: Array = getattr(ufunc, method)(*arrays, **options)
+        return found
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.values.shape))

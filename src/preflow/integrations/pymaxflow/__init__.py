@@ -472,7 +472,7 @@ class GraphInt:
     get_node_num = get_node_count
     get_edge_num = get_edge_count
 
-    def get_nx_graph(self) -> networkx.DiGraph[Any]:
+    def get_nx_graph(self) -> networkx.DiGraph[int]:
         """Return the capacities as a DiGraph of NetworkX; the terminals are "s" and "t".
 
         Returns
@@ -490,7 +490,7 @@ class GraphInt:
             import networkx
         except ImportError:
             raise MissingDependencyError("get_nx_graph()", "networkx", "networkx") from None
-        graph: networkx.DiGraph[Any] = networkx.DiGraph()
+        graph: networkx.DiGraph[int] = networkx.DiGraph()
         network = self._network(*self._terminals()[:2])
         names = [*range(self._num_nodes), "s", "t"]
         graph.add_nodes_from(names)
