@@ -394,7 +394,7 @@ def test_info_of_costs_without_supplies(tmp_path: Path) -> None:
 
 class TestNumbersThatMayBeOthers:
     def test_marks_of_thousands(self, tmp_path: Path) -> None:
-        """Who writes semicolons may mean a thousand by 1.000."""
+        """In a file with semicolons, 1.000 may mean a thousand."""
         ends = ("--source", "a", "--sink", "c")
         roads = written(tmp_path, "roads.csv", "from;to;capacity\na;b;1.000\nb;c;2.500\n")
         error = run("solve", roads, *ends).stderr

@@ -517,7 +517,7 @@ def test_import_loads_no_optional_package():
 
 
 class TestModes:
-    """What decoders leave out without a word."""
+    """Kinds of pixels that decoders drop silently."""
 
     @pytest.fixture(autouse=True)
     def needs_imageio(self):

@@ -384,7 +384,7 @@ def scans(shared_instances):
 
 @pytest.mark.parametrize(("noise", "least"), [(0, 0.95), (30, 0.8)])
 def test_defaults_fit_a_brain(brain, scans, noise, least):
-    """What people type first: two thresholds, or a few strokes; then four tissues."""
+    """The first calls of new users: two thresholds, or a few strokes; then four tissues."""
     scan, fractions = (read_volume(path).values[::3, ::3, ::3] for path in scans)
     noisy, truth = brain.with_noise(scan, noise), brain.white_matter(fractions)
     seeds = brain.smoothed(noisy) if noise else scan
