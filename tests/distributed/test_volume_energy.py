@@ -33,7 +33,7 @@ def test_the_mask_is_that_of_segment(
 @pytest.mark.parametrize(
     ("foreground", "background", "message"),
     [
-        ([">9"], ["1,2,3"], "ranges of values"),
+        ([">9"], ["1,2,3"], "no range of values"),
         ([">9"], ["<1"], "no foreground seeds"),
         ([">3"], ["<5"], "at once"),
     ],

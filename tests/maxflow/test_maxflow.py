@@ -507,7 +507,7 @@ BAD_NETWORKS = [
     (([[0]], [[1]], [[1]]), InvalidInputError, "one dimension"),
     (([0.0], [1.0], [1]), InvalidInputError, "integers"),
     (([-1], [1], [1]), InvalidInputError, "negative vertex"),
-    ((["a"], ["b"], [1]), InvalidInputError, "integers"),
+    ((["a"], ["b"], [1]), InvalidInputError, "vertex 0 is not in the graph"),
     (([0], [1], ["x"]), InvalidInputError, "dtype"),
     (([0], [1], [1j]), InvalidInputError, "dtype"),
     (([0], [1], [2**63]), CapacityOverflowError, "int64"),
