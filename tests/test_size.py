@@ -21,18 +21,18 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2121,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
-    "assignment": 10503,  # columns of tables are named
+    "assignment": 10521,  # a batch on a GPU counts the items whose prices need a proof
     "bipartite": 5078,  # columns of tables are named
     "certify": 4839,  # what a cut allows counts here, and what lower bounds bring into it
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 1943,  # columns of tables are named
-    "cuda": 2220,  # loops of kernels and sums over warps, which solvers have no more
+    "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3244,
-    "graph": 11988,  # one reader finds columns of all tables; tables of other problems are refused; tuples
+    "graph": 11994,  # one reader finds columns of all tables; tables of other problems are refused; tuples
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2651,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused

@@ -31,6 +31,9 @@ class DeviceSolution(NamedTuple):
     done: int  #: the solve of the first `done` items ended
     #: the next `num_priced` items have no pairs, but prices that exceed no cost and so prove a bound
     num_priced: int = 0
+    #: the number of items of floats with a price above LARGE times the costs of their pairs, see
+    #: :mod:`.api.float_proof`; None if the method has not counted them
+    num_large: int | None = None
     #: for infeasible items, if the method knows them: a set of rows, and the columns that these rows are
     #: allowed, which are fewer; rows and columns exchanged if the item has fewer columns than rows
     violators: Mapping[int, tuple[list[int], list[int]]] = MappingProxyType({})

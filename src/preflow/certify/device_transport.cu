@@ -28,18 +28,6 @@ KERNEL(least_of_rows, Arguments) {
     }
 }
 
-// Joins a value of each thread of the block, always in the same order. `of_warps` has a value for each warp.
-template <class T, class Join>
-__device__ T of_block(T value, T* of_warps, Join join) {
-    value = joined<WARP>(value, join);
-    __syncthreads();
-    if (lane_id() == 0) of_warps[threadIdx.x / WARP] = value;
-    __syncthreads();
-    value = of_warps[0];
-    for (u32 warp = 1; warp < blockDim.x / WARP; ++warp) value = join(value, of_warps[warp]);
-    return value;
-}
-
 __device__ __forceinline__ double size_of(double value) { return value < 0 ? -value : value; }
 
 // Checks what the plan of an item moves, and adds up what it costs, and what it costs above its prices. A block has an

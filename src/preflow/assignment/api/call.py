@@ -51,9 +51,11 @@ from .most_pairs import solve_with_most_pairs
 #: read all costs once for each row. For sparse costs, and for other methods, one cost counts as OTHER_WORK
 #: units.
 QUICK_WORK, OTHER_WORK = 2**24, 16
-#: A solve on a GPU is quick if it has at most QUICK_DEVICE_COSTS costs; a solve of points is quick if it has
-#: fewer than QUICK_POINTS rows and columns together.
-QUICK_DEVICE_COSTS, QUICK_POINTS = 2**20, 500
+#: A solve on a GPU is quick if it has at most QUICK_DEVICE_COSTS costs, or if its teams, of which
+#: ITEMS_AT_ONCE run at the same time, read at most QUICK_ROWS rows one after the other: at worst all rows of an
+#: item for each of them. A solve of points is quick if it has fewer than QUICK_POINTS rows and columns
+#: together.
+QUICK_DEVICE_COSTS, ITEMS_AT_ONCE, QUICK_ROWS, QUICK_POINTS = 2**20, 1024, 2**16, 500
 #: The least number of pairs for each thread, where threads add up the costs of pairs.
 LEAST_PAIRS = 100_000
 #: The method that solves an item on the host if a method on a GPU found no assignment of all its rows, or
@@ -156,7 +158,9 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         if isinstance(self.instance, PointCosts):
             return sum(self.instance.shape) <= QUICK_POINTS
         if self.gpu is not None:
-            return bool(self.instance.values.size <= QUICK_DEVICE_COSTS)
+            items, *sides = self.instance.shape
+            rows = -(-items // ITEMS_AT_ONCE) * min(sides) ** 2
+            return bool(rows <= QUICK_ROWS or self.instance.values.size <= QUICK_DEVICE_COSTS)
         work = min(self.instance.shape[1:]) * self.instance.values.size
         plain = isinstance(self.instance, DenseCosts) and self.method.name in BY_PATHS
         return bool(work * (1 if plain else OTHER_WORK) <= QUICK_WORK)

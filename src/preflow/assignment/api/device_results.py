@@ -39,7 +39,7 @@ def infeasible_items(solution: DeviceSolution, costs: DeviceCosts | DevicePoints
 
 def large_and_unproved(solution: DeviceSolution, costs: DeviceCosts) -> list[int]:
     """Return solved items of floats whose prices exceed the costs of the pairs and do not prove them best."""
-    if costs.values.dtype.kind == "i" or 0 in costs.shape or solution.done == 0:
+    if costs.values.dtype.kind == "i" or 0 in costs.shape or solution.done == 0 or solution.num_large == 0:
         return []
     xp, done = costs.xp, slice(0, solution.done)
     row, column, u, v, total, ending = (part[done] for part in solution[:6])

@@ -64,7 +64,7 @@ from ..shortest_paths import ShortestPathOptions, solve_costs
 from ..solution import OVERFLOW, SOLVED, STOPPED, Solution
 
 #: Prices up to this many times the sum of the costs of all pairs need no check.
-LARGE = 4.0
+LARGE = 4
 #: Items of up to this number of costs are checked together.
 SMALL = 1 << 16
 #: Bits of the rounded costs: their sums, the prices, are exact as floats.

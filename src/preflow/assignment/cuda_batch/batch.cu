@@ -297,7 +297,15 @@ __device__ void write_pairs(const Arguments& args, const Item& item, u64 which, 
     for (u32 place = size + lane_id(); place < args.num_pairs; place += WARP) rows[place] = columns[place] = -1;
 }
 
-// Writes the solution of an item.
+// Joins a value of each thread of the team.
+template <class T, class Join>
+__device__ T of_team(const Item& item, T value, Join join) {
+    return WARPS == 1 ? joined<WARP>(value, join) : of_block(value, reinterpret_cast<T*>(item.slots), join);
+}
+
+__device__ __forceinline__ Sum absolute(Sum value) { return value < 0 ? -value : value; }
+
+// Writes the solution of an item, and counts it if a price of floats is large beside the costs of the pairs.
 __device__ void write(const Arguments& args, Item& item, const Columns& mine, u64 which, bool transposed) {
     if (Item::thread() < WARP) write_pairs(args, item, which, transposed);
     Sum* const row_price = args.row_price + which * args.num_rows;
@@ -307,31 +315,32 @@ __device__ void write(const Arguments& args, Item& item, const Columns& mine, u6
     const Sum base = same_bits<Sum>(args.base), added = FLOATS ? Sum{0} : base;
     // Prices of floats are shifted so that columns left over have the price 0.
     const Sum shift = FLOATS && item.num_rows < item.num_columns ? base : Sum{0};
-    Sum total = 0;
+    Sum total = 0, size = 0, largest = 0;  // of costs, of their absolute values; of absolute prices
 #pragma unroll
     for (u32 k = 0; k < COLUMNS; ++k) {
         if (!(mine.there >> k & 1)) continue;
         const u32 j = Item::column(k), i = item.mate[j];
         const Sum price = static_cast<Sum>(mine.price[k]) - shift;
         of_column[j] = args.maximize ? -price : price;
+        if (FLOATS) largest = max(largest, absolute(price));
         if (i == NONE) continue;
         const Sum cost = static_cast<Sum>(cost_of(args, item, i, j));
         of_row[i] = args.maximize ? added - (cost - price) : added + (cost - price);
         total += args.maximize ? added - cost : added + cost;
+        if (FLOATS) size += absolute(cost), largest = max(largest, absolute(cost - price));
     }
     const u32 rows = transposed ? item.num_columns : item.num_rows;
     const u32 columns = transposed ? item.num_rows : item.num_columns;
     for (u32 r = rows + Item::thread(); r < args.num_rows; r += TEAM_THREADS) row_price[r] = 0;
     for (u32 c = columns + Item::thread(); c < args.num_columns; c += TEAM_THREADS) column_price[c] = 0;
-    total = sum_of_lanes<WARP>(total);
-    if (WARPS > 1) {
-        Sum* const sums = reinterpret_cast<Sum*>(item.slots);
-        if (lane_id() == 0) sums[Item::thread() / WARP] = total;
-        __syncthreads();
-        total = 0;
-        for (u32 warp = 0; warp < WARPS; ++warp) total += sums[warp];
-    }
+    const auto sum = [](Sum a, Sum b) { return a + b; };
+    total = of_team(item, total, sum);
     if (Item::thread() == 0) args.total[which] = total;
+    if (!FLOATS) return;
+    size = of_team(item, size, sum);
+    largest = of_team(item, largest, [](Sum a, Sum b) { return a < b ? b : a; });
+    if (Item::thread() == 0 && largest > static_cast<Sum>(LARGE) * size)
+        relaxed_fetch_add(&args.counts[which % COUNT_ROWS * COUNTS + NUM_LARGE], u64{1});
 }
 
 KERNEL(solve_stack, Arguments) {

@@ -4,6 +4,7 @@
 
 using Ending = u32;
 #include "assignment/solution.py: SOLVED, STOPPED, INFEASIBLE"
+#include "assignment/api/float_proof.py: LARGE"
 #include "__init__.py: GAVE_UP, Count, COUNTS, COUNT_ROWS, Arguments"
 
 // The team's part of shared memory, and the item that it solves. The item's rows are the smaller side.

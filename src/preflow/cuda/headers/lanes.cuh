@@ -11,6 +11,18 @@ __device__ __forceinline__ T joined(T value, Join join) {
     return value;
 }
 
+// Joins a value of each thread of the block, always in the same order. `of_warps` has a value for each warp.
+template <class T, class Join>
+__device__ T of_block(T value, T* of_warps, Join join) {
+    value = joined<WARP>(value, join);
+    __syncthreads();
+    if (lane_id() == 0) of_warps[threadIdx.x / WARP] = value;
+    __syncthreads();
+    value = of_warps[0];
+    for (u32 warp = 1; warp < blockDim.x / WARP; ++warp) value = join(value, of_warps[warp]);
+    return value;
+}
+
 template <u32 LANES, class T>
 __device__ __forceinline__ T least_of_lanes(T value) {
     return joined<LANES>(value, [](T a, T b) { return b < a ? b : a; });

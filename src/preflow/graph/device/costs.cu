@@ -21,15 +21,20 @@ struct Found {
         most = max(most, key);
         least_turned = max(least_turned, ~key);
     }
+    // Gives what the threads of the block have found together: an atomic operation of each warp would take longer than
+    // to read the costs.
     __device__ void give(u64* words) const {
-        const u64 greatest = greatest_of_warp(most), least = greatest_of_warp(least_turned);
-        const bool flags[] = {finite, nan, minus, plus};
+        u64* const of_warps = reinterpret_cast<u64*>(shared_memory());
+        const auto greater = [](u64 a, u64 b) { return a < b ? b : a; };
+        const u64 greatest = of_block(most, of_warps, greater), least = of_block(least_turned, of_warps, greater);
+        const u64 flags = u64{finite} | u64{nan} << 1 | u64{minus} << 2 | u64{plus} << 3;
+        const u64 all = of_block(flags, of_warps, [](u64 a, u64 b) { return a | b; });
+        if (threadIdx.x > 0) return;
         const Place places[] = {HAS_FINITE, HAS_NAN, HAS_MINUS, HAS_PLUS};
         for (u32 k = 0; k < 4; ++k)
-            if (__any_sync(ALL_LANES, flags[k]) && lane_id() == 0) relaxed_store(&words[places[k]], u64{1});
-        if (lane_id() > 0) return;
-        if (relaxed_load(&words[MOST]) < greatest) relaxed_fetch_max(&words[MOST], greatest);
-        if (relaxed_load(&words[LEAST_TURNED]) < least) relaxed_fetch_max(&words[LEAST_TURNED], least);
+            if (all >> k & 1) relaxed_store(&words[places[k]], u64{1});
+        relaxed_fetch_max(&words[MOST], greatest);
+        relaxed_fetch_max(&words[LEAST_TURNED], least);
     }
 };
 

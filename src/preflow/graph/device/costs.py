@@ -205,8 +205,9 @@ def _extent(costs: DeviceCosts) -> Extent:
             values=values, num_values=values.size, sizes=sizes, num_rows=n, num_columns=m, found=found
         )
         kernel = f"examine_{KERNELS[values.dtype.str[1:]]}{'' if whole else '_within'}"
-        blocks = min(device.num_multiprocessors, -(-values.size // device.block_threads))
-        device.launch(SOURCE, kernel, blocks, device.block_threads, arguments)
+        threads = device.block_threads
+        blocks = min(device.num_multiprocessors, -(-values.size // threads))
+        device.launch(SOURCE, kernel, blocks, threads, arguments, shared_bytes=max(8, threads // 4))
         words = device.to_host(found).tolist()
     has_nan, minus, plus = (words[k] != 0 for k in (Place.HAS_NAN, Place.HAS_MINUS, Place.HAS_PLUS))
     if not words[Place.HAS_FINITE]:
