@@ -52,8 +52,8 @@ from .most_pairs import solve_with_most_pairs
 #: units.
 QUICK_WORK, OTHER_WORK = 2**24, 16
 #: A solve on a GPU is quick if it has at most QUICK_DEVICE_COSTS costs, or if its teams, of which
-#: ITEMS_AT_ONCE run at the same time, read at most QUICK_ROWS rows one after the other: at worst all rows of an
-#: item for each of them. A solve of points is quick if it has fewer than QUICK_POINTS rows and columns
+#: ITEMS_AT_ONCE run at the same time, read at most QUICK_ROWS rows one after the other: at worst all rows of
+#: an item for each of them. A solve of points is quick if it has fewer than QUICK_POINTS rows and columns
 #: together.
 QUICK_DEVICE_COSTS, ITEMS_AT_ONCE, QUICK_ROWS, QUICK_POINTS = 2**20, 1024, 2**16, 500
 #: The least number of pairs for each thread, where threads add up the costs of pairs.
