@@ -23,7 +23,7 @@ LINES = {
     ".": 2121,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
     "assignment": 10521,  # a batch on a GPU counts the items whose prices need a proof
     "bipartite": 5078,  # columns of tables are named
-    "certify": 4839,  # what a cut allows counts here, and what lower bounds bring into it
+    "certify": 4827,  # what a cut allows counts here, and what lower bounds bring into it
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 1943,  # columns of tables are named
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
@@ -34,7 +34,7 @@ LINES = {
     "generators": 3244,
     "graph": 11994,  # one reader finds columns of all tables; tables of other problems are refused; tuples
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
-    "integrations": 2651,  # the door of PyMaxflow has grids, and labels
+    "integrations": 2660,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2821,  # the heap of three problems
     "maxflow": 10890,  # columns of tables are named
