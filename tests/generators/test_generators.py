@@ -360,6 +360,10 @@ class TestEveryFamily:
         (lambda: generators.grid_3d(4, 4, 4, connectivity=8), "connectivity is 6, 18 or 26"),
         (lambda: generators.grid_2d(4, 4, noise=-1.0), "noise must be finite and at least 0"),
         (lambda: generators.grid_2d(4, 4, smoothing=math.nan), "smoothing must be finite"),
+        (lambda: generators.deconvolution(4, 4, 4), "kernel must be odd"),
+        (lambda: generators.column_surface(4, 4, 1), "depth must be at least 2"),
+        (lambda: generators.ishikawa(4, 4, 1), "labels must be at least 2"),
+        (lambda: generators.barabasi_albert(2, 1), "n must be at least 3"),
         (lambda: generators.family("nonsense"), "unknown family"),
         (lambda: FAMILIES["mesh"].generate("64"), "widthxlevels"),
         (lambda: FAMILIES["mesh"].generate("64x-4"), "written"),
@@ -576,3 +580,209 @@ class TestIrregular:
     def test_too_many_ends(self) -> None:
         with pytest.raises(InvalidInputError, match="half of the vertices with edges"):
             generators.roads(100, ends=60)
+
+
+def least_cut(problem: MaxFlowProblem) -> int:
+    result = preflow.min_cut(problem)
+    result.verify()
+    return result.value
+
+
+class TestEnergies:
+    """Energies whose networks are not grids of pixels, against all labellings of small ones."""
+
+    @pytest.mark.parametrize("slope", [0, 1, 2])
+    def test_a_closed_set_is_a_surface(self, slope: int) -> None:
+        depth = 4
+        problem = generators.column_surface(2, 2, depth, slope=slope, seed=slope)
+        network, weight = problem.network, np.zeros(4 * depth + 2, dtype=np.int64)
+        from_source, to_sink = network.tail == problem.source, network.head == problem.sink
+        weight[network.head[from_source]] = -network.capacity[from_source]
+        weight[network.tail[to_sink]] = network.capacity[to_sink]
+        total = np.cumsum(weight[:-2].reshape(4, depth), axis=1)
+        surfaces = [
+            heights
+            for heights in np.ndindex(*[depth] * 4)
+            if all(abs(heights[i] - heights[j]) <= slope for i, j in ((0, 1), (2, 3), (0, 2), (1, 3)))
+        ]
+        least = min(sum(total[i, height] for i, height in enumerate(heights)) for heights in surfaces)
+        assert least_cut(problem) == network.capacity[from_source].sum() + least
+
+    def test_a_surface_follows_the_volume(self) -> None:
+        height, width, depth = 30, 40, 12
+        problem = generators.column_surface(height, width, depth, noise=0.5, seed=1)
+        result = preflow.min_cut(problem)
+        result.verify()
+        top = depth - result.sink_side[:-2].reshape(height, width, depth).sum(axis=2)
+        assert top.min() >= 1
+        assert max(np.abs(np.diff(top, axis=axis)).max() for axis in (0, 1)) == 1
+        assert np.ptp(top) > 2
+        # Five arcs of a voxel are in no cut, but at the border of the volume.
+        network = problem.network
+        unbounded = np.bincount(network.tail[network.capacity == network.capacity.max()])
+        assert np.bincount(unbounded).argmax() == 5
+
+    @pytest.mark.parametrize(("labels", "reach"), [(2, 1), (4, 1), (4, 2), (5, 3), (3, 5)])
+    def test_columns_of_labels_have_the_least_energy(self, labels: int, reach: int) -> None:
+        problem = generators.ishikawa(1, 3, labels, reach=reach, smoothness=7, noise=30.0, seed=labels)
+        network = problem.network
+        n, between = 3, labels - 1
+        pixel = np.append(np.repeat(np.arange(n), between), [n, n])
+        result = preflow.min_cut(problem)
+        result.verify()
+        assert (np.diff(result.sink_side[:-2].reshape(n, between).astype(int), axis=1) >= 0).all()
+
+        def cut(chosen: tuple[int, ...]) -> int:
+            level = np.append(np.tile(np.arange(between), n), [0, 0])
+            on_sink = level >= np.append(chosen, [0, 0])[pixel]
+            on_sink[problem.source], on_sink[problem.sink] = False, True
+            forward = ~on_sink[network.tail] & on_sink[network.head]
+            back = on_sink[network.tail] & ~on_sink[network.head]
+            return int(network.capacity[forward].sum() + network.reverse_capacity[back].sum())
+
+        cuts = {chosen: cut(chosen) for chosen in np.ndindex(labels, labels, labels)}
+        assert result.value == min(cuts.values())
+        step = max(1, round(7 / (2 * reach - 1)))
+
+        def convex(difference: int) -> int:
+            return step * sum(
+                max(0, difference - rise) + max(0, -difference - rise) for rise in range(1 - reach, reach)
+            )
+
+        # What two neighbours pay together, beyond what each pays with the other at 0.
+        for first, second, third in cuts:
+            paid = cuts[first, second, third] - cuts[first, 0, 0] - cuts[0, second, third] + cuts[0, 0, 0]
+            assert paid == convex(first - second) - convex(first) - convex(second) + convex(0)
+
+    @pytest.mark.parametrize("kernel", [3, 5])
+    def test_roof_duality_bounds_the_energy(self, kernel: int) -> None:
+        """The network has the pairs of all squares, and restored pixels are in some best image."""
+        height, width = 3, 4
+        problem = generators.deconvolution(height, width, kernel, noise=0.2, seed=kernel)
+        network, size = problem.network, height * width
+        inner = (network.tail != problem.source) & (network.head != problem.sink)
+        reach = kernel // 2
+        pixel = np.stack(np.unravel_index(np.arange(size), (height, width)))
+        seen = (np.abs(pixel[:, :, None] - pixel[:, None]).max(axis=0) <= reach).astype(np.int64)
+        pairs = np.zeros((size, 2 * size), dtype=np.int64)
+        pairs[network.tail[inner], network.head[inner]] = network.capacity[inner]
+        expected = 200 * (seen @ seen)
+        np.fill_diagonal(expected, 0)
+        np.testing.assert_array_equal(pairs[:, size:], expected)
+        assert not pairs[:, :size].any()
+        linear = np.zeros(2 * size + 2, dtype=np.int64)
+        from_source, to_sink = network.tail == problem.source, network.head == problem.sink
+        linear[network.head[from_source]] -= network.capacity[from_source]
+        linear[network.tail[to_sink]] += network.capacity[to_sink]
+        np.testing.assert_array_equal(linear[:size], -linear[size : 2 * size])
+        images = np.array(list(np.ndindex(*[2] * size)))
+        energy = images @ linear[:size] + np.einsum("ki,ij,kj->k", images, expected, images) // 2
+        best = images[energy == energy.min()]
+        result = preflow.min_cut(problem)
+        result.verify()
+        side = ~result.sink_side[:-2].reshape(2, size)
+        restored = side[0] != side[1]
+        assert (best[:, restored] == side[0][restored]).all(axis=1).any()
+        # The cut bounds twice the energy from below.
+        lowest = result.value + 2 * np.minimum(linear[:size], 0).sum()
+        assert lowest <= 2 * energy.min()
+        assert not restored.all() or lowest == 2 * energy.min()
+
+    def test_large_kernels_have_hundreds_of_arcs(self) -> None:
+        network = FAMILIES["deconvolution"].generate("33x33x11").network
+        assert 155 < network.num_arcs / network.num_vertices < 160
+
+    def test_an_expansion_is_the_best_of_all_choices(self) -> None:
+        problem = generators.expansion_move(3, 4, 3, noise=20.0, seed=4)
+        network, size = problem.network, 12
+        assert (network.reverse_capacity != network.capacity).any()
+        sides = np.array(list(np.ndindex(*[2] * size))).astype(bool)
+        sides = np.concatenate([sides, np.tile([False, True], (len(sides), 1))], axis=1)
+        forward = ~sides[:, network.tail] & sides[:, network.head]
+        back = sides[:, network.tail] & ~sides[:, network.head]
+        cuts = forward @ network.capacity + back @ network.reverse_capacity
+        assert least_cut(problem) == cuts.min()
+
+    def test_an_expansion_has_few_arcs_at_terminals(self) -> None:
+        problem = small("expansion-move")
+        network = problem.network
+        ends = network.head[network.tail == problem.source], network.tail[network.head == problem.sink]
+        without = 1 - len(np.concatenate(ends)) / (network.num_vertices - 2)
+        assert 0.1 < without < 0.6
+        switch = preflow.min_cut(problem).sink_side[:-2].mean()
+        assert 0.05 < switch < 0.95
+
+
+class TestScaleFree:
+    """Graphs whose degrees follow power laws, between two of their vertices."""
+
+    @pytest.mark.parametrize("name", ["barabasi-albert", "power-law-flow"])
+    def test_degrees(self, name: str) -> None:
+        problem = FAMILIES[name].generate("10000x4", seed=1)
+        network = problem.network
+        np.testing.assert_array_equal(network.capacity, network.reverse_capacity)
+        degree = np.bincount(np.concatenate([network.tail, network.head]), minlength=10_000)
+        mean = 8 if name == "barabasi-albert" else 4
+        assert 0.85 * mean < degree.mean() <= mean
+        assert degree.max() > 20 * mean
+        assert degree[[problem.source, problem.sink]].min() > 0
+        # A power law of exponent 3, or 2.5: four times the degree is 1/16 or 1/8 as frequent.
+        tail = [(degree >= least).mean() for least in (4 * mean, 16 * mean)]
+        assert 1 / 32 < tail[1] / tail[0] < 1 / 6
+
+    def test_new_vertices_have_edges_to_older_ones(self) -> None:
+        network = generators.barabasi_albert(2000, 3).network
+        assert (network.head < network.tail).all()
+        counts = np.bincount(network.tail, minlength=2000)
+        assert counts.max() == 3
+        assert counts.mean() > 2.9
+        tree = preflow.gomory_hu_tree(generators.barabasi_albert(40, 3).network)
+        tree.verify()
+
+
+class TestVariants:
+    """Other forms of a problem have its flow value."""
+
+    @pytest.mark.parametrize("name", ["rmf-wide", "column-surface", "ishikawa", "grid-2d", "barabasi-albert"])
+    def test_same_value(self, name: str) -> None:
+        problem = small(name)
+        apart = generators.with_terminals_apart(problem)
+        variants = [
+            generators.shuffled(problem, seed=3),
+            apart,
+            generators.with_terminals_apart(problem, two_way=True),
+            generators.with_infinite_capacities(problem),
+            generators.with_infinite_capacities(generators.shuffled(apart)),
+        ]
+        expected = least_cut(problem)
+        assert [least_cut(variant) for variant in variants] == [expected] * 5
+        assert len({variant.name for variant in variants}) == 5
+
+    def test_shuffled_vertices(self) -> None:
+        problem = small("ishikawa")
+        one, other = (generators.shuffled(problem, seed=seed) for seed in (1, 2))
+        assert same_instance(one, generators.shuffled(problem, seed=1))
+        assert not same_instance(one, other)
+        assert sorted(one.network.capacity) == sorted(problem.network.capacity)
+        assert (np.diff(one.network.tail.astype(np.int64)) >= 0).all()
+
+    def test_several_terminals(self) -> None:
+        network = preflow.FlowNetwork.from_arrays([0, 1, 2, 2], [2, 2, 3, 4], [2, 3, 4, 9])
+        problem = MaxFlowProblem(network, (0, 1), (3, 4))
+        apart = generators.with_terminals_apart(problem)
+        assert least_cut(apart) == least_cut(generators.shuffled(problem)) == 5
+        assert apart.network.num_arcs == 8
+
+    def test_infinite_capacities(self) -> None:
+        problem = small("column-surface")
+        infinite = generators.with_infinite_capacities(problem).network.capacity
+        np.testing.assert_array_equal(
+            np.isinf(infinite), problem.network.capacity == problem.network.capacity.max()
+        )
+        large = MaxFlowProblem(preflow.FlowNetwork.from_arrays([0], [1], [2**60 + 1]), 0, 1)
+        with pytest.raises(CapacityOverflowError):
+            generators.with_infinite_capacities(large)
+        with pytest.raises(CapacityOverflowError):
+            generators.with_terminals_apart(
+                MaxFlowProblem(preflow.FlowNetwork.from_arrays([0, 0], [1, 1], [2**62, 2**62]), 0, 1)
+            )

@@ -28,12 +28,18 @@ from .dimacs import random_level as random_level
 from .dimacs import rmf as rmf
 from .dimacs import square_mesh as square_mesh
 from .dimacs import two_level as two_level
+from .energies import column_surface as column_surface
+from .energies import deconvolution as deconvolution
+from .energies import expansion_move as expansion_move
+from .energies import ishikawa as ishikawa
 from .grids import grid_2d as grid_2d
 from .grids import grid_3d as grid_3d
 from .grids import grid_from_image as grid_from_image
 from .grids import noisy_grid as noisy_grid
 from .grids import spiral as spiral
 from .grids import vessel_tree as vessel_tree
+from .irregular import barabasi_albert as barabasi_albert
+from .irregular import power_law_flow as power_law_flow
 from .irregular import rmat_flow as rmat_flow
 from .irregular import roads as roads
 from .irregular import superpixels as superpixels
@@ -62,3 +68,6 @@ from .registry import min_cost_family as min_cost_family
 from .triangulations import delaunay as delaunay
 from .triangulations import hugetrace_like as hugetrace_like
 from .triangulations import triangulation_dual as triangulation_dual
+from .variants import shuffled as shuffled
+from .variants import with_infinite_capacities as with_infinite_capacities
+from .variants import with_terminals_apart as with_terminals_apart

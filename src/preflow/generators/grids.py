@@ -189,7 +189,8 @@ def grid_from_image(
     boxes = [pair_boxes(shape, offset) for offset in half]
     tail, head = (np.concatenate([pixel[end].ravel() for end in ends]) for ends in zip(*boxes, strict=True))
     links = [row[here].ravel().astype(np.int64) for row, (here, _) in zip(contrast, boxes, strict=True)]
-    return with_data_terms(data.ravel(), tail, head, np.concatenate(links), name)
+    capacity = np.concatenate(links)
+    return with_data_terms(data.ravel(), tail, head, capacity, capacity, name)
 
 
 def noisy_field(shape: tuple[int, ...], smoothing: float, noise: float, seed: int) -> NDArray[np.float32]:

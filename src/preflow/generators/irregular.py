@@ -1,7 +1,8 @@
-"""Undirected networks of irregular shape: roads, RMAT graphs, superpixels, and the surface of a body.
+"""Undirected networks of irregular shape: roads, scale-free graphs, superpixels, and the surface of a body.
 
-Every edge is an arc with the same reverse capacity. The vertices of the graph are ``0 .. n - 1``, the source
-is ``n`` and the sink ``n + 1``. Arcs from the source come first, then those to the sink, then the edges.
+Every edge is an arc with the same reverse capacity. The vertices of the graph are ``0 .. n - 1``. If the
+terminals are no vertices of it, the source is ``n`` and the sink ``n + 1``, and arcs from the source come
+first, then those to the sink, then the edges.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
 from ..graph.bipartite import BipartiteGraph
 from ..graph.network import FlowNetwork, MaxFlowProblem
-from .bipartite import rmat, road_like
+from .bipartite import power_law, rmat, road_like
 from .parameters import check_capacity, instance_name, seeded
 
 #: Capacity of a border or of a data term of unit size, as that of :func:`preflow.generators.grid_2d`.
@@ -114,9 +115,9 @@ def superpixels(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
     centres = _circumcentres(points[triangulation.simplices])
     border = np.linalg.norm(centres[left] - centres[right], axis=1) * n**0.5
     capacity = np.maximum(np.rint(UNIT * np.minimum(border, 4.0)), 1).astype(np.int64)
-    data = _waves(points, rng) + noise * rng.standard_normal(n)
+    data = waves(points, rng) + noise * rng.standard_normal(n)
     name = instance_name("superpixels", str(n), seed, noise=(noise, 1.0))
-    return with_data_terms(UNIT * data, pairs[:, 0], pairs[:, 1], capacity, name)
+    return with_data_terms(UNIT * data, pairs[:, 0], pairs[:, 1], capacity, capacity, name)
 
 
 def surface(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
@@ -151,7 +152,7 @@ def surface(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
     points = rng.standard_normal((n // 2 + 2, 3))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     hull = ConvexHull(points)
-    height = _waves(points, rng)
+    height = waves(points, rng)
     corners = (points * (1 + 0.1 * height[:, np.newaxis]))[hull.simplices]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normal *= np.sign((normal * hull.equations[:, :3]).sum(axis=1, keepdims=True))
@@ -164,7 +165,94 @@ def surface(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
     data = height[hull.simplices].mean(axis=1)
     data = data / max(float(data.std()), 1e-12) + noise * rng.standard_normal(faces)
     name = instance_name("surface", str(n), seed, noise=(noise, 1.0))
-    return with_data_terms(UNIT * data, left, right, capacity, name)
+    return with_data_terms(UNIT * data, left, right, capacity, capacity, name)
+
+
+def barabasi_albert(n: int, degree: int, *, max_capacity: int = 1, seed: int = 0) -> MaxFlowProblem:
+    """Return a graph that grew by preferential attachment, between two random vertices of it.
+
+    Barabási and Albert, "Emergence of scaling in random networks", Science 1999, by the algorithm of Batagelj
+    and Brandes, "Efficient generation of large random networks", Physical Review E 2005: a new vertex has
+    `degree` edges to earlier ones, which it chooses by their degrees. Vertices are numbered by age.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    degree : int
+        Edges of a new vertex; some may be equal, and count once.
+    max_capacity : int
+        Capacities are uniform in 1 to this.
+
+    Returns
+    -------
+    MaxFlowProblem
+        About ``n * degree`` edges. The network alone is the graph of a cut tree or of many pairs.
+
+    Examples
+    --------
+    >>> barabasi_albert(100, 3).network.num_vertices
+    100
+    """
+    n, degree = check_integer("n", n, minimum=3), check_integer("degree", degree)
+    rng = seeded(seed)
+    # The ends of all edges are a list: edge i has its new vertex at 2 * i, and at 2 * i + 1 a copy of a
+    # random place among those of the vertices before. Those of vertex 0 are its own, and no edges.
+    tail = np.repeat(np.arange(n), degree)
+    origin = rng.integers(0, np.maximum(2 * degree * tail, 1))
+    while (origin % 2).any():
+        origin = np.where(origin % 2, origin[origin // 2], origin)
+    head = origin // 2 // degree
+    pairs = np.unique(tail[degree:] * n + head[degree:])
+    name = instance_name("barabasi-albert", f"{n}x{degree}", seed, max_capacity=(max_capacity, 1))
+    return _between_two(n, pairs, max_capacity, rng, name)
+
+
+def power_law_flow(
+    n: int, degree: int, *, exponent: float = 2.5, max_capacity: int = 1, seed: int = 0
+) -> MaxFlowProblem:
+    """Return a random graph whose degrees follow a power law, between two random vertices of it.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    degree : int
+        Mean degree, but for equal edges, which count once.
+    exponent : float
+        That of the power law, see :func:`preflow.generators.power_law`.
+    max_capacity : int
+        Capacities are uniform in 1 to this.
+
+    Returns
+    -------
+    MaxFlowProblem
+        The network alone is the graph of a cut tree or of many pairs. It need not be connected.
+
+    Examples
+    --------
+    >>> power_law_flow(100, 6).network.num_vertices
+    100
+    """
+    degree = check_integer("degree", degree)
+    rows = power_law(n, degree / 2, exponent=exponent, symmetric=True, seed=seed).rows
+    tail = np.repeat(np.arange(n), np.diff(rows.first).astype(np.int64))
+    pairs = tail * n + rows.neighbour
+    unusual = {"exponent": (exponent, 2.5), "max_capacity": (max_capacity, 1)}
+    name = instance_name("power-law-flow", f"{n}x{degree}", seed, **unusual)
+    return _between_two(n, pairs[tail > rows.neighbour], max_capacity, seeded(seed), name)
+
+
+def _between_two(
+    n: int, pairs: NDArray[np.int64], max_capacity: int, rng: np.random.Generator, name: str
+) -> MaxFlowProblem:
+    """Return the flow between two random vertices with edges; `pairs` are its edges, u * n + v."""
+    check_capacity("max_capacity", max_capacity, n)
+    tail, head = np.divmod(pairs, n)
+    source, sink = rng.permutation(np.unique([tail, head]))[:2].tolist()
+    capacity = rng.integers(1, max_capacity, len(pairs), endpoint=True)
+    network = FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=capacity, num_vertices=n)
+    return MaxFlowProblem(network, source, sink, name=name)
 
 
 def _between_random_ends(
@@ -191,20 +279,24 @@ def _between_random_ends(
     room = np.zeros(n, dtype=np.int64)
     np.add.at(room, tail, capacity)
     np.add.at(room, head, capacity)
-    return _problem(n, chosen[:ends], chosen[ends:], room, tail, head, capacity, name)
+    return _problem(n, chosen[:ends], chosen[ends:], room, tail, head, capacity, capacity, name)
 
 
 def with_data_terms(
-    data: NDArray[np.float64],
+    data: NDArray[np.float64] | NDArray[np.int64],
     tail: NDArray[np.int64],
     head: NDArray[np.int64],
     capacity: NDArray[np.int64],
+    reverse: NDArray[np.int64] | None,
     name: str,
 ) -> MaxFlowProblem:
-    """Return the network whose minimum cut labels vertices; positive data terms favour the source."""
+    """Return the network whose minimum cut labels vertices; positive data terms favour the source.
+
+    Arcs have the reverse capacities `reverse`; if that is None, they have none.
+    """
     amount = np.rint(data).astype(np.int64)
     of_source, of_sink = np.flatnonzero(amount > 0), np.flatnonzero(amount < 0)
-    return _problem(len(amount), of_source, of_sink, np.abs(amount), tail, head, capacity, name)
+    return _problem(len(amount), of_source, of_sink, np.abs(amount), tail, head, capacity, reverse, name)
 
 
 def _problem(
@@ -215,6 +307,7 @@ def _problem(
     tail: NDArray[np.int64],
     head: NDArray[np.int64],
     capacity: NDArray[np.int64],
+    reverse: NDArray[np.int64] | None,
     name: str,
 ) -> MaxFlowProblem:
     source, sink = n, n + 1
@@ -223,7 +316,7 @@ def _problem(
         np.concatenate([np.full(len(from_source), source), to_sink, tail]),
         np.concatenate([from_source, np.full(len(to_sink), sink), head]),
         np.concatenate([amount[from_source], amount[to_sink], capacity]),
-        reverse_capacity=np.concatenate([np.zeros(ends, dtype=np.int64), capacity]),
+        reverse_capacity=None if reverse is None else np.concatenate([np.zeros(ends, np.int64), reverse]),
         num_vertices=n + 2,
     )
     return MaxFlowProblem(network, source, sink, name=name)
@@ -255,7 +348,7 @@ def _circumcentres(corners: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def _waves(points: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def waves(points: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """Return a smooth field of standard deviation 1 at points: waves of random directions."""
     direction = rng.standard_normal((points.shape[1], WAVES)) * 8.0
     field: NDArray[np.float64] = np.cos(points @ direction + rng.uniform(0, 2 * np.pi, WAVES)).sum(axis=1)

@@ -42,8 +42,9 @@ from .dimacs import (
     square_mesh,
     two_level,
 )
+from .energies import column_surface, deconvolution, expansion_move, ishikawa
 from .grids import grid_2d, grid_3d
-from .irregular import rmat_flow, roads, superpixels, surface
+from .irregular import barabasi_albert, power_law_flow, rmat_flow, roads, superpixels, surface
 from .min_cost import cost_grid, goto, gridgen, netgen, phase_grid, point_transport, uniform_transport
 from .triangulations import delaunay, hugetrace_like, triangulation_dual
 
@@ -292,6 +293,43 @@ FAMILIES: Mapping[str, Family[MaxFlowProblem]] = _by_name(
     _family("rmat-flow", rmat_flow, "RMAT graph between random vertices", "10x8x10 17 20"),
     _family("superpixels", superpixels, "segmentation of an image of superpixels", "1000 200000 1000000"),
     _family("surface", surface, "segmentation of the triangles of a surface", "1000 200000 1000000"),
+    _family(
+        "column-surface",
+        column_surface,
+        "best surface through a volume, by a column of voxels for each of its places",
+        "10x10x8 128x128x48 256x256x64",
+    ),
+    _family(
+        "ishikawa",
+        ishikawa,
+        "depth of two views, by a column of labels for each pixel",
+        "10x12x8 160x160x24 160x160x24x3",
+        also="reach",
+    ),
+    _family(
+        "deconvolution",
+        deconvolution,
+        "restoration of a blurred image of two values, by roof duality",
+        "12x12x5 33x33x11 100x100x5 64x64x11",
+    ),
+    _family(
+        "expansion-move",
+        expansion_move,
+        "one expansion move of a labelling of two views by depth",
+        "30x40x8 288x384x16 1000x1000x16",
+    ),
+    _family(
+        "barabasi-albert",
+        barabasi_albert,
+        "graph of preferential attachment, between two of its vertices",
+        "1000x3 10000x3 50000x5 1000000x5",
+    ),
+    _family(
+        "power-law-flow",
+        power_law_flow,
+        "graph whose degrees follow a power law, between two of its vertices",
+        "1000x6 10000x6 50000x10 1000000x10",
+    ),
 )
 
 #: Every family of networks with costs.
