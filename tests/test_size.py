@@ -31,7 +31,7 @@ LINES = {
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
-    "generators": 3879,  # networks of energies, scale-free graphs, and other forms of any flow problem
+    "generators": 3941,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 11994,  # one reader finds columns of all tables; tables of other problems are refused; tuples
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2660,  # the door of PyMaxflow has grids, and labels

@@ -577,6 +577,22 @@ class TestIrregular:
         ends = np.concatenate([network.tail[edges], network.head[edges]])
         assert (np.bincount(ends) == 3).all()
 
+    def test_tetrahedra_have_four_neighbours_and_few_arcs_at_terminals(self) -> None:
+        problem = FAMILIES["tetrahedra"].generate("2000")
+        network = problem.network
+        n = network.num_vertices - 2
+        edges = (network.head < n) & (network.tail < n)
+        counts = np.bincount(np.concatenate([network.tail[edges], network.head[edges]]), minlength=n)
+        hull = network.head[network.tail == problem.source]
+        assert (np.delete(counts, hull) == 4).all()
+        assert counts[hull].max() <= 3
+        assert 0.05 < (network.head == problem.sink).sum() / n < 0.2
+        assert (network.capacity[edges] != network.reverse_capacity[edges]).mean() > 0.1
+        result = preflow.min_cut(problem)
+        result.verify()
+        assert not result.sink_side[hull].any()
+        assert 0.3 < result.sink_side[:-2].mean() < 0.8
+
     def test_too_many_ends(self) -> None:
         with pytest.raises(InvalidInputError, match="half of the vertices with edges"):
             generators.roads(100, ends=60)

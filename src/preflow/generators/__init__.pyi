@@ -44,6 +44,7 @@ from .irregular import rmat_flow as rmat_flow
 from .irregular import roads as roads
 from .irregular import superpixels as superpixels
 from .irregular import surface as surface
+from .irregular import tetrahedra as tetrahedra
 from .min_cost import PointTransport as PointTransport
 from .min_cost import Transport as Transport
 from .min_cost import cost_grid as cost_grid

@@ -282,16 +282,34 @@ def expansion_move(
     check_capacity("strength", strength, 8 * LARGEST_DISTANCE)
     views = _two_views(height, width, labels, noise, seeded(seed))
     now = median_filter(views.cost.argmin(axis=0), 5)
-    new = int(np.bincount(now.ravel()).argmax())
-    paid = np.take_along_axis(views.cost, now[np.newaxis], axis=0)[0]
+    unusual = {"strength": (strength, 10), "noise": (noise, 3.0)}
+    name = instance_name("expansion-move", f"{height}x{width}x{labels}", seed, **unusual)
+    return move_of_views(views, now, int(np.bincount(now.ravel()).argmax()), strength, name)
+
+
+class Views(NamedTuple):
+    """The grey values of one of two views, and the cost of each depth at its pixels, shape (labels, h, w)."""
+
+    left: NDArray[np.float64]
+    cost: NDArray[np.int64]
+
+    def weights(self, strength: int) -> list[NDArray[np.int64]]:
+        """Return for each direction what neighbours pay for each label of difference."""
+        found = []
+        for here, there in (pair_boxes(self.left.shape, offset) for offset in NEIGHBOURS):
+            flat = np.abs(self.left[here] - self.left[there]) < CONTRAST / 4
+            found.append(np.where(flat, 2 * strength, strength))
+        return found
+
+
+def move_of_views(views: Views, now: NDArray[np.int64], new: int, strength: int, name: str) -> MaxFlowProblem:
+    """Return the move in which pixels with the labels `now` may take the label `new`."""
     # The cost of taking the new label less that of the present one: it favours the source.
-    data = views.cost[new] - paid
+    data = views.cost[new] - np.take_along_axis(views.cost, now[np.newaxis], axis=0)[0]
     pixel = np.arange(now.size).reshape(now.shape)
     parts: list[list[NDArray[np.int64]]] = [[], [], [], []]
-    for offset in NEIGHBOURS:
+    for offset, weight in zip(NEIGHBOURS, views.weights(strength), strict=True):
         here, there = pair_boxes(now.shape, offset)
-        flat = np.abs(views.left[here] - views.left[there]) < CONTRAST / 4
-        weight = np.where(flat, 2 * strength, strength)
         # Of x for the pixel and y for its neighbour, 1 if they switch, the cost is both_stay * (1 - x)
         # + forward * (1 - x) * y + back * x * (1 - y), where (1 - x) * y = x * (1 - y) + y - x.
         both_stay, back, forward = (
@@ -302,28 +320,18 @@ def expansion_move(
         below = np.minimum(forward, 0)
         data[here] -= both_stay + below
         data[there] += below
-        for part, found in zip(
-            parts, (pixel[here], pixel[there], forward - below, back + below), strict=True
-        ):
-            part.append(found)
+        found = pixel[here], pixel[there], forward - below, back + below
+        for part, values in zip(parts, found, strict=True):
+            part.append(values)
     tail, head, capacity, reverse = (_joined(part) for part in parts)
     turned = capacity == 0
     tail, head = np.where(turned, head, tail), np.where(turned, tail, head)
     capacity, reverse = np.where(turned, reverse, capacity), np.where(turned, 0, reverse)
     joined = capacity > 0
-    unusual = {"strength": (strength, 10), "noise": (noise, 3.0)}
-    name = instance_name("expansion-move", f"{height}x{width}x{labels}", seed, **unusual)
     return with_data_terms(data.ravel(), tail[joined], head[joined], capacity[joined], reverse[joined], name)
 
 
-class _Views(NamedTuple):
-    """One of two views, and the cost of each depth at each of its pixels, shape (labels, h, w)."""
-
-    left: NDArray[np.float64]
-    cost: NDArray[np.int64]
-
-
-def _two_views(height: int, width: int, labels: int, noise: float, rng: Generator) -> _Views:
+def _two_views(height: int, width: int, labels: int, noise: float, rng: Generator) -> Views:
     """Return two views of a scene with smooth surfaces and steps between them; depths are whole pixels.
 
     As in photographs, some places have much texture and others have little.
@@ -343,7 +351,7 @@ def _two_views(height: int, width: int, labels: int, noise: float, rng: Generato
     for label in range(labels):
         seen = right[:, labels - 1 - label : labels - 1 - label + width]
         cost[label] = np.rint(np.minimum(np.abs(left - seen), LARGEST_DIFFERENCE))
-    return _Views(left, cost)
+    return Views(left, cost)
 
 
 def _smooth_field(shape: tuple[int, int], rng: Generator) -> NDArray[np.float64]:

@@ -1,8 +1,8 @@
-"""Undirected networks of irregular shape: roads, scale-free graphs, superpixels, and the surface of a body.
+"""Networks of irregular shape: roads, scale-free graphs, superpixels, the surface of a body, and tetrahedra.
 
-Every edge is an arc with the same reverse capacity. The vertices of the graph are ``0 .. n - 1``. If the
-terminals are no vertices of it, the source is ``n`` and the sink ``n + 1``, and arcs from the source come
-first, then those to the sink, then the edges.
+Every edge is an arc with a reverse capacity, the same one but between tetrahedra. The vertices of the graph
+are ``0 .. n - 1``. If the terminals are no vertices of it, the source is ``n`` and the sink ``n + 1``, and
+arcs from the source come first, then those to the sink, then the edges.
 """
 
 from __future__ import annotations
@@ -168,6 +168,65 @@ def surface(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
     return with_data_terms(UNIT * data, left, right, capacity, capacity, name)
 
 
+def tetrahedra(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
+    """Return the surface of a body through a cloud of points, as the tetrahedra between them that are inside.
+
+    Labatut, Pons and Keriven, "Efficient multi-view reconstruction of large-scale scenes using interest
+    points, Delaunay triangulation and graph cuts", ICCV 2007. Four of five points lie about a sphere with
+    waves, the others anywhere. Each of the four was seen from outside: facets that its ray crosses on the
+    way have capacity inwards, and the tetrahedron behind it has an arc to the sink. All facets have their
+    area as capacity both ways. Tetrahedra without a neighbour at a facet are outside.
+
+    Parameters
+    ----------
+    n : int
+        Number of points, at least 8.
+    noise : float
+        Standard deviation of the distance of points from the surface, in mean distances of neighbours.
+
+    Returns
+    -------
+    MaxFlowProblem
+        About 6 tetrahedra for each point, and 2 facets for each of them. One of ten has an arc to the sink.
+
+    Examples
+    --------
+    >>> tetrahedra(200).network.num_vertices > 1000
+    True
+    """
+    from scipy.spatial import Delaunay
+
+    n = check_integer("n", n, minimum=8)
+    noise = check_number("noise", noise)
+    rng = seeded(seed)
+    direction = rng.standard_normal((n - n // 5, 3))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    step = 3.0 / n**0.5
+    radius = 1.0 + 0.1 * waves(direction, rng) + step * noise * rng.standard_normal(len(direction))
+    seen = direction * radius[:, np.newaxis]
+    cloud = Delaunay(np.concatenate([seen, rng.uniform(-1.6, 1.6, (n // 5, 3))]))
+    corners, left, right = _shared_sides(cloud.simplices, cloud.neighbors)
+    size = len(cloud.simplices)
+    edges = cloud.points[corners[:, 1:]] - cloud.points[corners[:, :1]]
+    area = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
+    capacity = np.maximum(np.rint(UNIT * area / area.mean()), 1).astype(np.int64)
+    # What each ray meets, from outside inwards; it crosses a facet where two neighbours follow each other.
+    places = step * np.append(np.arange(6.0, 0.0, -0.25), -0.5)
+    met = np.stack([cloud.find_simplex(seen + place * direction) for place in places])
+    outer, inner = met[:-1].ravel().astype(np.int64), met[1:].ravel().astype(np.int64)
+    facet, order = left * size + right, np.argsort(left * size + right)
+    crossed = np.minimum(outer, inner) * size + np.maximum(outer, inner)
+    place = order[np.minimum(np.searchsorted(facet[order], crossed), len(order) - 1)]
+    ours = facet[place] == crossed
+    votes = [np.bincount(place[ours & way], minlength=len(facet)) for way in (outer < inner, outer > inner)]
+    behind = np.bincount(met[-1][met[-1] >= 0], minlength=size)
+    outside = (cloud.neighbors < 0).any(axis=1)
+    data = np.where(outside, 4 * UNIT * (1 + behind.sum()), -4 * UNIT * behind)
+    forward, back = (capacity + 4 * UNIT * vote for vote in votes)
+    name = instance_name("tetrahedra", str(n), seed, noise=(noise, 1.0))
+    return with_data_terms(data, left, right, forward, back, name)
+
+
 def barabasi_albert(n: int, degree: int, *, max_capacity: int = 1, seed: int = 0) -> MaxFlowProblem:
     """Return a graph that grew by preferential attachment, between two random vertices of it.
 
@@ -325,14 +384,15 @@ def _problem(
 def _shared_sides(
     corners: NDArray[np.int32], neighbours: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ends of every side that two triangles share, and the two triangles.
+    """Return the corners of every side that two triangles or tetrahedra share, and the two.
 
-    ``neighbours[t, k]`` is the triangle at the side opposite to corner k of t; -1 if there is none.
+    ``neighbours[t, k]`` is the neighbour at the side opposite to corner k of t; -1 if there is none.
     """
-    left = np.repeat(np.arange(len(corners)), 3)
+    sides = corners.shape[1]
+    left = np.repeat(np.arange(len(corners)), sides)
     right = neighbours.reshape(-1).astype(np.int64)
     once = left < right
-    ends = np.stack([np.roll(corners, -1, axis=1), np.roll(corners, -2, axis=1)], axis=2).reshape(-1, 2)
+    ends = np.stack([np.roll(corners, -k, axis=1) for k in range(1, sides)], axis=2).reshape(-1, sides - 1)
     return ends[once].astype(np.int64), left[once], right[once]
 
 

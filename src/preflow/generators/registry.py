@@ -44,7 +44,7 @@ from .dimacs import (
 )
 from .energies import column_surface, deconvolution, expansion_move, ishikawa
 from .grids import grid_2d, grid_3d
-from .irregular import barabasi_albert, power_law_flow, rmat_flow, roads, superpixels, surface
+from .irregular import barabasi_albert, power_law_flow, rmat_flow, roads, superpixels, surface, tetrahedra
 from .min_cost import cost_grid, goto, gridgen, netgen, phase_grid, point_transport, uniform_transport
 from .triangulations import delaunay, hugetrace_like, triangulation_dual
 
@@ -318,18 +318,11 @@ FAMILIES: Mapping[str, Family[MaxFlowProblem]] = _by_name(
         "one expansion move of a labelling of two views by depth",
         "30x40x8 288x384x16 1000x1000x16",
     ),
+    _family("tetrahedra", tetrahedra, "surface of a body through a cloud of points", "200 40000 150000"),
     _family(
-        "barabasi-albert",
-        barabasi_albert,
-        "graph of preferential attachment, between two of its vertices",
-        "1000x3 10000x3 50000x5 1000000x5",
+        "barabasi-albert", barabasi_albert, "preferential attachment", "1000x3 10000x3 50000x5 1000000x5"
     ),
-    _family(
-        "power-law-flow",
-        power_law_flow,
-        "graph whose degrees follow a power law, between two of its vertices",
-        "1000x6 10000x6 50000x10 1000000x10",
-    ),
+    _family("power-law-flow", power_law_flow, "degrees by a power law", "1000x6 10000x6 50000x10 1000000x10"),
 )
 
 #: Every family of networks with costs.
