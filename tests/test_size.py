@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2121,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
-    "assignment": 10521,  # a batch on a GPU counts the items whose prices need a proof
+    "assignment": 10609,  # equal rows and columns of dense costs; batches on a GPU count unproved items
     "bipartite": 5078,  # columns of tables are named
     "certify": 4827,  # what a cut allows counts here, and what lower bounds bring into it
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures

@@ -227,7 +227,7 @@ def test_a_stack_is_solved_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     class Impatient(Control):
         @property
         def stopped(self) -> bool:
-            return self.excess[0] < 1
+            return self.progress[0] < 1
 
     monkeypatch.setattr("preflow.solving.call.Control", Impatient)
     for kind in ("int8", "float32"):

@@ -182,7 +182,7 @@ def test_asked_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     class Impatient(Control):
         @property
         def stopped(self) -> bool:
-            return self.excess[0] < 1 or self.counts[AUGMENTATIONS] > 0
+            return self.progress[0] < 1 or self.counts[AUGMENTATIONS] > 0
 
     costs = random_costs((3, 7, 7), "int32", 1)
     best = preflow.linear_assignment(costs, device="cpu").cost

@@ -166,8 +166,6 @@ def test_costs_of_stacks_are_refused_as_others_are(
     bad = [
         put(put(floats, 50, np.inf), 60, -np.inf),
         put(put(floats, 50, np.nan), 3, np.inf),
-        put(floats, 89, 1e300),
-        put(floats, 0, -1e300),
         put(hopeless, 88, np.nan),
         put(floats.astype(np.float32), 40, np.nan),
         put(integers, 17, 2**60 + 99),
@@ -181,7 +179,7 @@ def test_costs_of_stacks_are_refused_as_others_are(
             messages.append(str(caught.value))
         assert messages[0] == messages[1]
     large = [put(integers, 5, 2**59), put(integers, 5, -(2**59)), put(integers, 5, 2**59 + 1)]
-    for costs in (*large, put(floats, 5, 1e300 / 4)):
+    for costs in (*large, put(floats, 89, 1e300), put(floats, 0, -1e300)):
         preflow.linear_assignment(costs, maximize=maximize, method=NAME, threads=threads).verify()
 
 

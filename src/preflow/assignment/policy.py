@@ -111,6 +111,16 @@ class Features:
         """Whether one side is so much larger that the vertices of the other side hardly compete."""
         return is_wide(self.costs)
 
+    @cached_property
+    def kinds(self) -> int:
+        """The number of different rows, or columns, of a single dense matrix; 0 where it has many."""
+        if not self.dense or self.items > 1 or self.size < DENSE_ROWS or self.costs.sizes is not None:
+            return 0
+        from .serial_shortest_path.places import group_dense  # here, since small matrices do without
+
+        found = group_dense(self.costs)
+        return 0 if found is None else len(found[0].first)
+
     @property
     def least_rows(self) -> int:
         """The number of rows from which several threads solve a single matrix."""
@@ -167,6 +177,12 @@ RULES: tuple[Rule[Features], ...] = (
         (Attempt("multicore-shortest-path"),),
         "{it.items:,} matrices for {it.threads} threads",
         "assignment-batch",
+    ),
+    Rule(
+        lambda it: it.kinds,
+        PATHS,
+        "dense, one side has {it.kinds:,} kinds: shortest paths between these",
+        families="a matrix whose columns are those of 8 to 400 centres",
     ),
     Rule(
         lambda it: (

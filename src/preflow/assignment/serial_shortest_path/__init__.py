@@ -19,7 +19,8 @@ Invariants, after column reduction:
         for each free row: match it along a shortest path                  augment_rows
         write columns and prices                                           write_solution
 
-Points are solved by :mod:`.points`, or by :mod:`.places` if many of them coincide.
+Points are solved by :mod:`.points`, or by :mod:`.places` if many of them coincide; so are dense costs with
+many equal rows or columns.
 
 Departures for dense costs: a row lists its cheapest columns and has a bound on the others, which stays valid
 since prices only fall. A search reads lists only, until it needs a column that may be missing. It then lists
@@ -32,20 +33,23 @@ reduction finds the same prices.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...graph.costs import DenseCosts, SparseCosts
 from ...graph.point_costs import PointCosts
 from ...solving.run import Control
 from ..shortest_paths import ShortestPathOptions, solve_costs
 from ..solution import Solution
-from .places import group, solve_places
+from .places import FEW_PLACES, group, group_dense, solve_places
 from .points import solve_points
 
-#: If the number of places of one side is at most this share of its points, paths lead from place to place.
-#: The matrix of distances from the places must have at most MOST_DISTANCES entries. docs/notebook has the
+#: The matrix of distances from the places must have at most this many entries. docs/notebook has the
 #: measurements.
-FEW_PLACES = 0.33
 MOST_DISTANCES = 1 << 24
+#: From this number of rows on, equal rows or columns of a single dense matrix are looked for: that takes two
+#: sorts of as many numbers.
+ROWS_FOR_PLACES = 256
 
 
 def _solve_points(costs: PointCosts, options: ShortestPathOptions, control: Control) -> Solution:
@@ -57,9 +61,13 @@ def _solve_points(costs: PointCosts, options: ShortestPathOptions, control: Cont
     few = len(fewer.first) <= FEW_PLACES * len(fewer.order)
     if few and len(fewer.first) * m <= MOST_DISTANCES:
         control.remarks.append(f"points of one side are at {len(fewer.first):,} places: paths between these")
-        match, u, v, ending = solve_places(costs, fewer, of_rows, control)
-    else:
-        match, u, v, ending = solve_points(costs, options.auction, options.row_reduction, control)
+        return _one(solve_places(costs, fewer, of_rows, control))
+    return _one(solve_points(costs, options.auction, options.row_reduction, control))
+
+
+def _one(found: tuple[NDArray[np.int64], Array, Array, int]) -> Solution:
+    """Return the solution of one matrix."""
+    match, u, v, ending = found
     nobody = np.empty(0, dtype=np.int64)
     return Solution(match[None], u[None], v[None], np.array([ending]), nobody, nobody)
 
@@ -77,4 +85,9 @@ def solve(
     """
     if isinstance(costs, PointCosts):
         return _solve_points(costs, options, control)
+    if isinstance(costs, DenseCosts) and costs.shape[0] == 1 and costs.shape[1] >= ROWS_FOR_PLACES:
+        dense = group_dense(costs)
+        if dense is not None:
+            control.remarks.append(f"one side has {len(dense[0].first):,} kinds: paths between these")
+            return _one(solve_places(costs, *dense, control))
     return solve_costs(costs, options, control, go_on)

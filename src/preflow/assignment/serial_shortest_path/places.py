@@ -1,7 +1,8 @@
-"""Assignments between points of which many coincide: successive shortest paths between their places.
+"""Assignments where many points coincide, or many rows or columns are equal: shortest paths between places.
 
 Ahuja, Magnanti and Orlin, "Network Flows" (1993), section 9.7. The points of one side are grouped by place. A
-place takes as many points of the other side, the *units*, as it has points. Units move along shortest paths
+place takes as many points of the other side, the *units*, as it has points. For dense costs, equal rows, or
+equal columns, are a place. Units move along shortest paths
 from places that have too many to places that have too few. Paths lead from place to place only, since the
 best unit to move from one place to another is known. So a search takes O(places**2) time for any number of
 units.
@@ -33,6 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array, Index, Int64
+from ...graph.costs import DenseCosts, ends_of
+from ...graph.network import EXACT_FLOAT
 from ...graph.point_costs import PointCosts
 from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
@@ -42,6 +45,11 @@ from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
 from ..search_state import NONE
 from ..solution import SOLVED, STOPPED
+
+#: If the number of places of one side is at most this share of its points, paths lead from place to place.
+FEW_PLACES = 0.33
+#: Rows of a matrix that are compared first, to find equal columns, and together.
+ROWS_OF_SAMPLE, ROWS_TOGETHER = 8, 64
 
 
 class Places(NamedTuple):
@@ -229,8 +237,58 @@ def group(points: NDArray[np.float64]) -> Grouped:
     return Grouped(np.flatnonzero(begins), order)
 
 
+def group_equal(values: Array) -> Grouped | None:
+    """Return the columns of a matrix by their values; None where most columns differ, or some are infinite.
+
+    O(n m) time where few columns differ in a few rows, else O(n + m log m).
+    """
+    n, m = values.shape
+    most = FEW_PLACES * m
+    if len(np.unique(values[0])) > most:
+        return None
+    grouped = group(np.ascontiguousarray(values[:: max(1, n // ROWS_OF_SAMPLE)].T))
+    if len(grouped.first) > most:
+        return None
+    like = np.empty(m, dtype=np.int64)  # the first column of the same place
+    like[grouped.order] = np.repeat(grouped.order[grouped.first], grouped.counts)
+    for begin in range(0, n, ROWS_TOGETHER):
+        rows = values[begin : begin + ROWS_TOGETHER]
+        if not (np.array_equal(rows, rows[:, like]) and np.isfinite(rows).all()):
+            return None
+    return grouped
+
+
+def group_dense(costs: DenseCosts) -> tuple[Grouped, bool] | None:
+    """Return the rows or columns of a matrix by their values, and whether it is the rows.
+
+    None where most of them differ, and where floats do not hold the integers that paths may cost.
+    """
+    for of_rows in (False, True):
+        grouped = group_equal(costs.values[0].T if of_rows else costs.values[0])
+        if grouped is not None:
+            break
+    else:
+        return None
+    if costs.dtype.kind == "i":
+        least, most = ends_of(costs.values, 1)
+        if 4 * (sum(costs.shape) + 2) * max(-int(least), int(most)) >= EXACT_FLOAT:
+            return None
+    return grouped, of_rows
+
+
+def costs_at(costs: PointCosts | DenseCosts, at: NDArray[np.int64], of_rows: bool) -> NDArray[np.float64]:
+    """Return the costs of all units at the places of the rows, or columns, `at`; shape (units, places)."""
+    _, n, m = costs.shape
+    if isinstance(costs, DenseCosts):
+        values: Array = costs.values[0]
+        return (values[at].T if of_rows else values[:, at]).astype(np.float64)
+    if of_rows:
+        return replace(costs, rows=costs.columns, columns=costs.rows[at]).block(0, m)
+    return replace(costs, columns=costs.columns[at]).block(0, n)
+
+
 def solve_places(
-    costs: PointCosts, grouped: Grouped, of_rows: bool, control: Control
+    costs: PointCosts | DenseCosts, grouped: Grouped, of_rows: bool, control: Control
 ) -> tuple[NDArray[np.int64], Array, Array, int]:
     """Return the column of every row, the prices of rows and of columns, and the ending.
 
@@ -241,12 +299,11 @@ def solve_places(
     _, n, m = costs.shape
     at, count = grouped.order[grouped.first], grouped.counts
     # An extra place, or extra units, at cost 0 make up for columns beyond the number of rows.
-    if of_rows:
-        cost = replace(costs, rows=costs.columns, columns=costs.rows[at]).block(0, m)
-        if n < m:
-            cost, count = np.hstack([cost, np.zeros((m, 1))]), np.append(count, m - n)
-    else:
-        cost = np.vstack([replace(costs, columns=costs.columns[at]).block(0, n), np.zeros((m - n, len(at)))])
+    cost = costs_at(costs, at, of_rows)
+    if of_rows and n < m:
+        cost, count = np.hstack([cost, np.zeros((m, 1))]), np.append(count, m - n)
+    elif not of_rows:
+        cost = np.vstack([cost, np.zeros((m - n, len(at)))])
     state = make_places(np.ascontiguousarray(cost), count)
     ending = move_units(state, control.monitor())
     match, u, v = np.full(n, -1), np.zeros(n), np.zeros(m)
@@ -266,4 +323,6 @@ def solve_places(
             match[:] = points[:n]
             free = state.price.max() if n < m else 0.0
             u[:], v[grouped.order] = of_unit[:n] + free, of_point - free
+    if costs.dtype.kind == "i":
+        u, v = u.astype(np.int64), v.astype(np.int64)
     return match, u, v, int(ending)
