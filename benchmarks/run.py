@@ -61,9 +61,9 @@ def run_bench(
     Parameters
     ----------
     suites : sequence of str
-        "papers", "irregular", "vision", "real", "tiny"; "grids", "grids-large", "grids-small"; "matching",
-        "matching-tiny"; "assignment", "assignment-small"; "mincost", "mincost-large", "mincost-tiny";
-        "traps"; or suites that
+        "papers", "irregular", "applications", "vision", "real", "tiny"; "grids", "grids-large",
+        "grids-small"; "matching", "matching-tiny"; "assignment", "assignment-small"; "mincost",
+        "mincost-large", "mincost-tiny"; "traps"; or suites that
         :func:`~benchmarks.problems.add_suite` added. An instance of several suites is measured once.
     out : str or Path, optional
         The folder for ``bench.jsonl``, ``bench.md`` and the pictures of each problem.

@@ -117,8 +117,8 @@ class FlowInstance:
         return float(np.bincount(pair, weights=arcs.capacity.astype(np.float64)).max())
 
     def miniature(self) -> FlowInstance:
-        """Return three vertices on a path, with the largest capacity of this instance."""
-        largest = self.capacity.max(initial=0)
+        """Return three vertices on a path, with the largest finite capacity of this instance."""
+        largest = self.capacity[np.isfinite(self.capacity)].max(initial=0)
         capacity = np.array([largest, largest], dtype=self.capacity.dtype)
         reverse: Any = None if self.reverse_capacity is None else np.zeros_like(capacity)
         return FlowInstance(3, np.array([0, 1]), np.array([1, 2]), capacity, reverse, 0, 2)

@@ -17,14 +17,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import preflow
 from benchmarks.instances.traps import dead_end, leaking_path, long_path
 from preflow.generators import family, grid_2d, grid_3d
-from preflow.generators.bipartite import rmat, road_like
-from preflow.graph.bipartite import BipartiteGraph
-from preflow.graph.network import FlowNetwork, MaxFlowProblem
+from preflow.graph.network import MaxFlowProblem
 from preflow.maxflow import policy
 
 from ..records import write_rows
@@ -49,22 +46,14 @@ FAMILIES = {
     "cheriyan": ("40x40x40",),
     "goldberg-bad": ("20000",),
     "dinic-bad": ("2000",),
+    "rmat-flow": ("15x8x1", "17x8x1", "15x8x1000", "17x8x1000"),
+    "roads": ("200000x1", "200000x1000"),
+    "barabasi-albert": ("50000x5",),
+    "column-surface": ("64x64x32",),
+    "ishikawa": ("80x80x24",),
+    "deconvolution": ("33x33x11",),
+    "expansion-move": ("288x384x16",),
 }
-
-
-def symmetric(graph: BipartiteGraph, seed: int, terminals: int) -> MaxFlowProblem:
-    """Return the network of an undirected graph, with random capacities and terminals of large degree."""
-    rows = graph.rows
-    n = len(rows.first) - 1
-    tail = np.repeat(np.arange(n), np.diff(rows.first))
-    once = tail < rows.neighbour
-    tail, head = tail[once], rows.neighbour[once]
-    rng = np.random.default_rng(seed)
-    capacity = rng.integers(1, 101, len(tail))
-    network = FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=capacity, num_vertices=n)
-    degrees: NDArray[np.int64] = np.bincount(np.concatenate([tail, head]), minlength=n)
-    chosen = rng.permutation(np.argsort(degrees)[-max(n // 5, 2 * terminals) :])[: 2 * terminals]
-    return MaxFlowProblem(network, chosen[:terminals].tolist(), chosen[terminals:].tolist())
 
 
 def cases(seed: int) -> dict[str, Callable[[], MaxFlowProblem]]:
@@ -84,13 +73,6 @@ def cases(seed: int) -> dict[str, Callable[[], MaxFlowProblem]]:
         "grid 100^3": partial(grid_3d, 100, 100, 100, seed=seed),
     }
     made |= {f"{name} {c}n": partial(photograph_cut, name, c) for name in PHOTOGRAPHS for c in (4, 8)}
-    for terminals in (1, 1000):
-        ends = f"{terminals} terminals"
-        made |= {
-            f"RMAT 2^15, {ends}": lambda t=terminals: symmetric(rmat(15, 8, seed=seed), seed, t),  # type: ignore[misc]
-            f"RMAT 2^17, {ends}": lambda t=terminals: symmetric(rmat(17, 8, seed=seed), seed, t),  # type: ignore[misc]
-            f"roads 200000, {ends}": lambda t=terminals: symmetric(road_like(200_000, seed=seed), seed, t),  # type: ignore[misc]
-        }
     made |= {
         "long path 200000": partial(long_path, 200_000),
         "leaking path 20000": partial(leaking_path, 20_000),

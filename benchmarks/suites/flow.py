@@ -5,16 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.instances.traps import dead_end, leaking_path, long_path
 from preflow.errors import MissingDependencyError
-from preflow.generators import family, grid_2d, grid_3d, grid_from_image
+from preflow.generators import (
+    family,
+    grid_2d,
+    grid_3d,
+    grid_from_image,
+    shuffled,
+    with_terminals_apart,
+)
+from preflow.generators.energies import (
+    LARGEST_DIFFERENCE,
+    LARGEST_DISTANCE,
+    NEIGHBOURS,
+    Views,
+    move_of_views,
+)
+from preflow.graph.neighbourhood import pair_boxes
 from preflow.graph.network import MaxFlowProblem
 from preflow.io.dimacs import read_max_flow
 from preflow.maxflow.problem import METHODS
+from preflow.vision import alpha_expansion, truncated_linear
 
 from ..files import find_files, instance_name, or_files
 from ..instances.flow import FlowInstance
@@ -24,6 +41,8 @@ from ..problem import TRAP_THREADS, Case, Suite, methods_on_cpu
 PHOTOGRAPHS = ("coffee", "astronaut", "camera")
 #: Capacity of a terminal arc per unit of log-likelihood. Arcs between pixels have capacities up to 100.
 LIKELIHOOD_WEIGHT = 30.0
+#: Depths of the motorcycle at half of its size, and what neighbours pay that differ by one.
+MOTORCYCLE_LABELS, STRENGTH = 32, 10
 #: Histogram bins of a channel by the number of channels: 8 for each of three colours, 32 for one grey.
 BINS = {1: 32, 3: 8}
 
@@ -33,9 +52,15 @@ def flow_case(name: str, generate: Callable[[], MaxFlowProblem]) -> Case:
     return Case(name, lambda: FlowInstance.from_problem(generate()))
 
 
-def family_case(name: str, size: str, shown: str | None = None, seed: int = 0) -> Case:
+def family_case(
+    name: str,
+    size: str,
+    shown: str | None = None,
+    seed: int = 0,
+    change: Callable[[MaxFlowProblem], MaxFlowProblem] = lambda problem: problem,
+) -> Case:
     """Return the case of a family of generated networks, with seed 0 unless another one is given."""
-    return flow_case(shown or f"{name} {size}", partial(family(name).generate, size, seed=seed))
+    return flow_case(shown or f"{name} {size}", lambda: change(family(name).generate(size, seed=seed)))
 
 
 def max_flow_files(files: Sequence[str]) -> list[Case]:
@@ -71,6 +96,27 @@ def irregular() -> list[Case]:
         family_case("surface", "200000"),
         flow_case("grid 2000x2000", partial(grid_2d, 2000, 2000, seed=0)),
         flow_case("grid 160^3", partial(grid_3d, 160, 160, 160, seed=0)),
+    ]
+
+
+@or_files(max_flow_files)
+def applications() -> list[Case]:
+    """Return energies that are no grids, scale-free graphs, and networks as other programs write them."""
+    return [
+        family_case("column-surface", "128x128x48"),
+        family_case("ishikawa", "160x160x24"),
+        family_case("ishikawa", "100x100x24x3", "ishikawa 100x100x24 convex"),
+        family_case("deconvolution", "100x100x5"),
+        family_case("deconvolution", "33x33x11"),
+        family_case("expansion-move", "288x384x16"),
+        flow_case("motorcycle, first sweep", partial(motorcycle_move, 0)),
+        flow_case("motorcycle, second sweep", partial(motorcycle_move, 1)),
+        family_case("tetrahedra", "40000"),
+        family_case("barabasi-albert", "50000x5"),
+        family_case("power-law-flow", "50000x10"),
+        family_case("rmf-wide", "64x16", "rmf-wide 64x16 apart", change=with_terminals_apart),
+        family_case("rmf-long", "16x1024", "rmf-long 16x1024 apart", change=with_terminals_apart),
+        family_case("superpixels", "200000", "superpixels 200000 shuffled", change=shuffled),
     ]
 
 
@@ -138,12 +184,35 @@ FLOW_SUITES: Mapping[str, Suite] = MappingProxyType(
     {
         "papers": Suite(papers),
         "irregular": Suite(irregular),
+        "applications": Suite(applications),
         "vision": Suite(vision),
         "real": Suite(real),
         "tiny": Suite(tiny),
         "traps": Suite(traps, methods_on_cpu(METHODS), TRAP_THREADS),
     }
 )
+
+
+def motorcycle_move(sweeps: int) -> MaxFlowProblem:
+    """Return an expansion move of the depth of a motorcycle, from two photographs, after some sweeps.
+
+    It is the move to the most frequent of the labels. Energies are those of the family "expansion-move".
+    """
+    photographs = _photographs().stereo_motorcycle()[:2]
+    left, right = (image[::2, ::2].astype(np.float64).mean(axis=2) for image in photographs)
+    cost = np.full((MOTORCYCLE_LABELS, *left.shape), LARGEST_DIFFERENCE, dtype=np.int64)
+    for label in range(MOTORCYCLE_LABELS):
+        width = left.shape[1] - label
+        unlike = np.abs(left[:, label:] - right[:, :width])
+        cost[label, :, label:] = np.rint(np.minimum(unlike, LARGEST_DIFFERENCE))
+    views = Views(left, cost)
+    weights = np.zeros((len(NEIGHBOURS), *left.shape), dtype=np.int64)
+    for part, offset, found in zip(weights, NEIGHBOURS, views.weights(STRENGTH), strict=True):
+        part[pair_boxes(left.shape, offset)[0]] = found
+    distance = truncated_linear(MOTORCYCLE_LABELS, LARGEST_DISTANCE)
+    labels = alpha_expansion(cost, distance, weights, max_sweeps=sweeps).labels
+    new = int(np.bincount(labels.ravel()).argmax())
+    return move_of_views(views, labels, new, STRENGTH, f"motorcycle after {sweeps} sweeps")
 
 
 def photograph_cut(name: str, connectivity: int) -> MaxFlowProblem:
@@ -153,13 +222,18 @@ def photograph_cut(name: str, connectivity: int) -> MaxFlowProblem:
     colour in the middle half of the picture and outside it. Arcs between pixels are weaker where the contrast
     is higher.
     """
+    image = np.asarray(getattr(_photographs(), name)(), dtype=np.float64)
+    weight = LIKELIHOOD_WEIGHT * subject_log_likelihood(image)
+    return grid_from_image(image, weight, connectivity=connectivity, name=f"{name} {connectivity}n")
+
+
+def _photographs() -> Any:
+    """Return the module of scikit-image that loads photographs."""
     try:
         from skimage import data
     except ImportError:
         raise MissingDependencyError("photographs", "scikit-image", "bench") from None
-    image = np.asarray(getattr(data, name)(), dtype=np.float64)
-    weight = LIKELIHOOD_WEIGHT * subject_log_likelihood(image)
-    return grid_from_image(image, weight, connectivity=connectivity, name=f"{name} {connectivity}n")
+    return data
 
 
 def subject_log_likelihood(image: NDArray[np.float64]) -> NDArray[np.float64]:

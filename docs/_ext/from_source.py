@@ -7,6 +7,7 @@ without names all of them.
 ``solvers`` PLACE: the docstrings of the solvers of a problem outside of ``papers``, or of a folder there, and
 of the modules that the lines of the directive name.
 ``backend``: the functions of NetworkX that the backend answers, and from how many edges on they pay.
+``families``: the families of generated instances, with their sizes.
 ``sources`` PROBLEM or "results": the papers of the methods of a problem, or of results, from ``papers.bib``.
 """
 
@@ -27,7 +28,7 @@ from docutils.utils import new_document
 from policy_rules import Policy, Rule, number
 
 import preflow
-from preflow import citations, registry
+from preflow import citations, generators, registry
 from preflow.integrations.networkx.info import WORTH_IT
 
 Cell = str | list[nodes.Node]
@@ -188,6 +189,32 @@ class Backend(FromSource):
         return [table(["edges", "functions"], [10, 90], rows)]
 
 
+class Families(FromSource):
+    """Insert the table of the families of generated instances."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        self.note("generators.registry")
+        rows = [
+            [
+                code(family.name),
+                family.summary,
+                what,
+                code("x".join(family.size_parameters)),
+                ", ".join(family.presets),
+            ]
+            for what, families in (
+                ("flow network", generators.FAMILIES),
+                ("network with costs", generators.MIN_COST_FAMILIES),
+                ("bipartite graph", generators.BIPARTITE_FAMILIES),
+            )
+            for family in families.values()
+        ]
+        return [
+            table(["family", "what it is", "makes a", "size", "sizes by name"], [14, 40, 12, 16, 18], rows)
+        ]
+
+
 class Solvers(FromSource):
     """Insert the docstrings of solvers, then those of the modules that are listed, each as a section."""
 
@@ -264,6 +291,6 @@ def _uses(what: str) -> Iterable[tuple[str, str]]:
 
 def setup(app: Any) -> dict[str, Any]:
     """Register the directives."""
-    for directive in (Methods, Rules, Limits, Backend, Solvers, Sources):
+    for directive in (Methods, Rules, Limits, Backend, Families, Solvers, Sources):
         app.add_directive(directive.__name__.lower(), directive)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
