@@ -36,7 +36,7 @@ LINES = {
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2660,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 2821,  # the heap of three problems
+    "kernels": 2822,  # the heap of three problems
     "maxflow": 10890,  # columns of tables are named
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 437,  # which functions each class of networks has
@@ -44,12 +44,12 @@ LINES = {
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 4610,  # jobs between a least number and a limit, in tables with other names
     "solving": 2058,  # types of options say what they may be; methods are tables; near options
-    "steps": 2283,  # a source side of its own is lifted by its own function
+    "steps": 2378,  # terminals are joined with what strong arcs reach from them
     "transportation": 5469,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.
-KINDS = 471
+KINDS = 472
 
 
 def lines() -> dict[str, int]:

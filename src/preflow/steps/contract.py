@@ -12,6 +12,9 @@ Definitions
 - A *block* is a strongly connected component of the strong arcs. A cut that separates two of its vertices
   contains a strong arc. So each minimum cut has all vertices of a block on one side, and the minimum cuts
   are those of the *contracted* network: its vertices are the blocks, its arcs those between two blocks.
+- The *sources' block* is all that strong arcs reach from a source, the *sinks' block* all from which they
+  reach a sink. Each minimum cut has the first on the source side, the second on the sink side. No arc into
+  the first, or out of the second, counts in such a cut: it gets the capacity 0.
 
 The bound need not be tight. At first it is the capacity out of the sources, or into the sinks. Where
 capacities are of two magnitudes, as in a network with a backbone, the bound that separates them is not yet
@@ -24,6 +27,7 @@ source is a bound, too.
     threshold = bound if most arcs are above it, otherwise a guess              middle_of_widest_gap
     repeat
         blocks = strongly connected components of the arcs above threshold      find_components
+        join what strong arcs reach from the sources, or to the sinks            reach_terminals
         bound = capacity around the blocks of the terminals, if it is smaller
         stop if the arcs above threshold are those above bound, or fewer
         threshold = bound                                                        (at most once)
@@ -34,7 +38,8 @@ The flow
 --------
 The flow of a joined arc goes to the first of its parts. Flow between blocks leaves surplus and need at the
 vertices of a block, which add up to zero. Strong arcs carry it: along a tree to the block's root, and from
-there along another one. Each arc of a tree gets at most the flow that goes through the block::
+there along another one. The sources' block has need only, and its sources are its roots; the sinks' block has
+surplus only. Each arc of a tree gets at most the flow that goes through the block::
 
     surplus of each vertex = flow in - flow out, over arcs between blocks       put_between
     plant a tree to the root of each block, and one away from it                trees
@@ -49,6 +54,7 @@ All of this but the last step is O(n + m). That step takes O(m) time for each cy
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -104,6 +110,13 @@ class SortedArcs(NamedTuple):
     number: Indices
 
 
+class Blocks(NamedTuple):
+    """The blocks of a network."""
+
+    block: Indices  #: shape (n,): the block of each vertex
+    role: NDArray[np.uint8]  #: shape (number of blocks,)
+
+
 class Between(NamedTuple):
     """The arcs between blocks."""
 
@@ -123,6 +136,50 @@ class Trees(NamedTuple):
 
 
 # Blocks
+
+
+@kernel
+def reach_terminals(
+    strong: SortedArcs, block: Indices, role: NDArray[np.uint8], first: Indices, member: Indices
+) -> bool:
+    """Extend the roles of blocks to all that sources reach, and that reach sinks; False if some do both.
+
+    Blocks have smaller numbers than those from which strong arcs lead to them. `first`, one entry more than
+    blocks, and `member`, one for each vertex, are room for the vertices of each block; `first` is 0.
+    """
+    n, count = np.uint64(len(block)), np.uint64(len(role))
+    for i in range(n):
+        first[block[i]] += ONE
+    total = ZERO
+    for i in range(len(first)):
+        total += np.uint64(first[i])
+        first[i] = total
+    v = n
+    while v > ZERO:
+        v -= ONE
+        first[block[v]] -= ONE
+        member[first[block[v]]] = v
+    # From the sources to what they reach, then from the sinks back.
+    b = count
+    while b > ZERO:
+        b -= ONE
+        if role[b] != AT_SOURCES:
+            continue
+        for k in range(np.uint64(first[b]), np.uint64(first[b + ONE])):
+            v = np.uint64(member[k])
+            for e in range(np.uint64(strong.first[v]), np.uint64(strong.first[v + ONE])):
+                other = np.uint64(block[strong.other[e]])
+                if role[other] == AT_SINKS:
+                    return False
+                role[other] = AT_SOURCES
+    while b < count:
+        for k in range(np.uint64(first[b]), np.uint64(first[b + ONE])):
+            v = np.uint64(member[k])
+            for e in range(np.uint64(strong.first[v]), np.uint64(strong.first[v + ONE])):
+                if role[block[strong.other[e]]] == AT_SINKS:
+                    role[b] = AT_SINKS
+        b += ONE
+    return True
 
 
 @kernel
@@ -216,13 +273,25 @@ def take_between(
 
 
 @kernel
-def add_between(arcs: Arcs, between: Between, capacity: Numbers, reverse_capacity: Numbers) -> None:
-    """Add the capacities of the arcs between blocks to those of the joined arcs."""
+def add_between(
+    arcs: Arcs,
+    between: Between,
+    block: Indices,
+    role: NDArray[np.uint8],
+    capacity: Numbers,
+    reverse_capacity: Numbers,
+) -> None:
+    """Add the capacities of the arcs between blocks to those of the joined arcs.
+
+    But for arcs into the sources' block, and out of the sinks' block.
+    """
     has_reverse = len(reverse_capacity) > 0
     for k in range(len(between.number)):
         i, p = np.uint64(between.number[k]), np.uint64(between.place[k])
-        capacity[p] += arcs.capacity[i]
-        if has_reverse:
+        at_tail, at_head = role[block[between.tail[k]]], role[block[between.head[k]]]
+        if at_head != AT_SOURCES and at_tail != AT_SINKS:
+            capacity[p] += arcs.capacity[i]
+        if has_reverse and at_tail != AT_SOURCES and at_head != AT_SINKS:
             reverse_capacity[p] += arcs.reverse_capacity[i]
 
 
@@ -252,23 +321,34 @@ def sorted_above(arcs: Arcs, threshold: float, size: int, *, by_head: bool) -> S
     return found
 
 
-def blocks_of(strong: SortedArcs) -> tuple[Array, int]:
-    """Return the block of each vertex for arcs sorted by their tails, and the number of blocks."""
+def blocks_of(strong: SortedArcs, sources: Array, sinks: Array) -> Blocks | None:
+    """Return the components of arcs sorted by their tails; None if one has a source and a sink."""
     size = len(strong.first) - 1
     state = new_components(size, strong.first.dtype)
     empty, everywhere = strong.first[:0], np.ones(size, dtype=bool)
     count = int(find_components(strong.first, strong.other, empty, everywhere, state))
-    return state.component - strong.first.dtype.type(1), count
+    block = state.component - strong.first.dtype.type(1)
+    role = roles(block, count, sources, sinks)
+    return None if (role[block[sources]] != AT_SOURCES).any() else Blocks(block, role)
 
 
-def terminal_sums(arcs: Arcs, block: Array, count: int, sources: Array, sinks: Array) -> TerminalSums | None:
-    """Return the capacities around the blocks of the terminals; None if a block has both kinds."""
+def joined_to_terminals(strong: SortedArcs, blocks: Blocks) -> Blocks | None:
+    """Join blocks that strong arcs reach from the sources, or to the sinks; None if some are both."""
+    block, role = blocks
+    room = np.zeros(len(role) + 1, dtype=block.dtype), np.empty_like(block)
+    if not reach_terminals(strong, block, role, *room):
+        return None
+    number = np.cumsum(role == NEITHER, dtype=block.dtype) + block.dtype.type(1)
+    number[role == AT_SOURCES], number[role == AT_SINKS] = 0, 1
+    return Blocks(number[block], np.append(np.array([AT_SOURCES, AT_SINKS], np.uint8), role[role == NEITHER]))
+
+
+def roles(block: Array, count: int, sources: Array, sinks: Array) -> NDArray[np.uint8]:
+    """Return the role of each block that has a terminal, NEITHER for others."""
     role = np.full(count, NEITHER, dtype=np.uint8)
     role[block[sources]] = AT_SOURCES
     role[block[sinks]] = AT_SINKS
-    if (role[block[sources]] != AT_SOURCES).any():
-        return None
-    return TerminalSums(*sums_around(arcs, block, role))
+    return role
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,14 +404,15 @@ class Contraction(Applied[FlowProblem]):
     def trees(self) -> tuple[Trees, Trees]:
         """Return trees of strong arcs, to the root of each block and away from it.
 
-        They share their order if each vertex has a strong arc to an earlier one. Roots are terminals where
-        there are some.
+        They share their order if each vertex has a strong arc to an earlier one. All terminals are roots.
         """
         size = len(self.block)
         root = np.empty(self.reduced.network.num_vertices, dtype=self.block.dtype)
         root[self.block] = np.arange(size, dtype=self.block.dtype)
-        for terminals in (self.problem.sources, self.problem.sinks):
-            root[self.block[terminals]] = terminals
+        terminals = np.unique(np.append(self.problem.sources, self.problem.sinks))
+        terminals = terminals[np.argsort(self.block[terminals], kind="stable")]
+        root[self.block[terminals]] = size
+        root = np.append(root[root < size], terminals).astype(self.block.dtype)
         arcs = arcs_of(self.problem.network)
         strong = sorted_above(arcs, self.threshold, size, by_head=False)
         down, up = (Trees(*(np.empty_like(strong.first[1:]) for _ in range(3))) for _ in range(2))
@@ -374,8 +455,7 @@ def apply(problem: FlowProblem, deadline: Deadline) -> Contraction | None:
         return None
     arcs, size = arcs_of(network), network.num_vertices
     alone = np.arange(size, dtype=arcs.tail.dtype)
-    sums = terminal_sums(arcs, alone, size, sources, sinks)
-    assert sums is not None
+    sums = TerminalSums(*sums_around(arcs, alone, roles(alone, size, sources, sinks)))
     bound = strict_bound(min(sums.sources, sums.sinks))
     guess = not most_are_above(network.capacity, bound)
     threshold = middle_of_widest_gap(network.capacity) if guess else bound
@@ -383,16 +463,20 @@ def apply(problem: FlowProblem, deadline: Deadline) -> Contraction | None:
         if deadline.passed():
             return None
         strong = sorted_above(arcs, threshold, size, by_head=False)
-        block, count = blocks_of(strong)
-        found = terminal_sums(arcs, block, count, sources, sinks)
+        found = blocks_of(strong, sources, sinks)
         if found is not None:
-            sums = found
+            sums = TerminalSums(*sums_around(arcs, *found))
+            if max(sums.sources, sums.sinks) > threshold:  # else no strong arc leads from or to the terminals
+                found = joined_to_terminals(strong, found)
+                sums = sums if found is None else TerminalSums(*sums_around(arcs, *found))
+        if found is not None:
             bound = min(bound, strict_bound(min(sums.sources, sums.sinks)))
         if bound <= threshold or count_above(arcs, bound) == len(strong.number):
             break
         threshold = bound
-    if found is None or count > MOST_LEFT * size or deadline.passed():
+    if found is None or len(found.role) > MOST_LEFT * size or math.isinf(bound) or deadline.passed():
         return None
+    block, count = found.block, len(found.role)
     pairs = count * count
     if network.capacity.dtype.kind != "i" or sums.total > MOST_JOINED or pairs > MOST_PAIRS * len(arcs.tail):
         pairs = 0
@@ -401,7 +485,7 @@ def apply(problem: FlowProblem, deadline: Deadline) -> Contraction | None:
     number = take_between(arcs, block, np.zeros(pairs, dtype=block.dtype), between, tail, head)
     capacity = np.zeros(number, dtype=network.capacity.dtype)
     reverse = None if network.reverse_capacity is None else np.zeros_like(capacity)
-    add_between(arcs, between, capacity, capacity[:0] if reverse is None else reverse)
+    add_between(arcs, between, block, found.role, capacity, capacity[:0] if reverse is None else reverse)
     left = FlowNetwork(count, tail[:number], head[:number], capacity, reverse_capacity=reverse)
     sources, sinks = (np.unique(block[terminals]).astype(np.int64) for terminals in (sources, sinks))
     reduced = FlowProblem(left, sources, sinks, seconds)
@@ -465,24 +549,29 @@ def plant_trees(
     """Search blocks breadth-first from their roots; return the number of vertices with an arc back.
 
     That is an arc to an earlier vertex. All roots count. If there is one for each vertex, these arcs are
-    trees that lead back to the roots.
+    trees that lead back to the roots. Vertices that no search reaches become roots, the last ones; nothing
+    is sent through these.
 
-    `strong` is sorted by the ends that are parents in `trees`. `position` gets the place of each vertex in
-    the order; n everywhere on entry. `trees` and `back`, the results, share their order.
+    Roots of a block follow each other. `strong` is sorted by the ends that are parents in `trees`. `position`
+    gets the place of each vertex in the order; n everywhere on entry. `trees` and `back`, the results, share
+    their order.
     """
     order, parent, number = trees
     n = np.uint64(len(order))
     turned, end = np.uint64(len(root)), ZERO
-    for b in range(len(root)):
-        r = np.uint64(root[b])
-        k = end
-        order[end], position[r] = r, end
-        end += ONE
-        parent[r], number[r] = r, 0
-        back.parent[r], back.number[r] = r, 0
+    k, b = ZERO, ZERO
+    while b < len(root):
+        here = block[root[b]]
+        while b < len(root) and block[root[b]] == here:
+            r = np.uint64(root[b])
+            order[end], position[r] = r, end
+            end += ONE
+            parent[r], number[r] = r, 0
+            back.parent[r], back.number[r] = r, 0
+            b += ONE
         while k < end:
             v = np.uint64(order[k])
-            is_turned = v == r
+            is_turned = np.uint64(parent[v]) == v
             for e in range(np.uint64(strong.first[v]), np.uint64(strong.first[v + ONE])):
                 w = np.uint64(strong.other[e])
                 at = np.uint64(position[w])
@@ -499,6 +588,12 @@ def plant_trees(
                     is_turned = True
                     turned += ONE
             k += ONE
+    for i in range(n):
+        if position[i] == n:
+            order[end], position[i] = i, end
+            end += ONE
+            parent[i], number[i] = i, 0
+            back.parent[i], back.number[i] = i, 0
     return np.int64(turned)
 
 
