@@ -409,6 +409,25 @@ def test_flows_of_pairs(given_graph: tuple[int, Edges], directed: bool, limit: i
         assert network.capacity[kept].sum() == whole
 
 
+@pytest.mark.parametrize("edges_a_vertex", [1, 2, 5])
+@pytest.mark.parametrize("heaviest", [1, 3, 1000])
+def test_cut_trees_of_graphs_with_hubs(edges_a_vertex: int, heaviest: int) -> None:
+    """Most cuts are those around one vertex, of either end; some are not."""
+    rng = np.random.default_rng(heaviest)
+    graph = nx.barabasi_albert_graph(120, edges_a_vertex, seed=heaviest)
+    tail, head = rng.permutation(120)[np.array(graph.edges)].T
+    tree = preflow.gomory_hu_tree((tail, head, rng.integers(1, heaviest + 1, len(tail))))
+    tree.verify()
+
+
+@pytest.mark.parametrize("heaviest", [1, 1000])
+def test_cut_trees_of_grids(heaviest: int) -> None:
+    rng = np.random.default_rng(heaviest)
+    tail, head = rng.permutation(100)[np.array(torus(10))]
+    tree = preflow.gomory_hu_tree((tail, head, rng.integers(1, heaviest + 1, len(tail))))
+    tree.verify()
+
+
 def test_many_pairs_on_threads() -> None:
     tail, head = torus(8)
     ones = np.ones(len(tail), dtype=np.int64)

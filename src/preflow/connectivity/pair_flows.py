@@ -14,13 +14,16 @@ microseconds, whatever the size of the network.
         no source has one: the labelled vertices are the sink side, stop
         augment along arcs that lead down by one label, depth first                    push_along_path
 
-Where only the value counts, and the limit is about the degree of a vertex, most time would go into labels of
-vertices far from both ends. Then each path is found from both ends::
+Where any minimum cut will do, the search begins at both ends, and takes a small part of most networks: on a
+scale-free one both searches soon reach the hubs (Bläsius, Friedrich and Weyand, "Efficiently Computing
+Maximum Flows in Scale-Free Networks", ESA 2021). A flow that fills all arcs of one end is maximum without a
+search::
 
-    repeat:
-        search level by level from source and sink, always where fewer vertices wait   search_both_ends
-        one search has ended: the flow is maximum, stop
-        augment along the path through the arc where the searches met                  push_through
+    until the flow is as large as the capacity of all arcs of one end:
+        search level by level from source and sink, always where fewer arcs wait       augment_both_ends
+            where an arc joins the two searches: augment along paths through it, as
+            long as levels lead from it back to the source and on to the sink          push_through
+        one search has ended: it has found one side of a minimum cut, stop
 
 """
 
@@ -40,7 +43,9 @@ from ..solving.dispatch import most_threads
 from ..solving.run import Control, run_interruptibly
 
 #: Positions of the numbers in ``Work.counters``.
-LABEL_OF_SINK, NUM_CHANGED, NUM_SEARCHES = 0, 1, 2
+LABEL_OF_SINK, NUM_CHANGED, LABEL_OF_SOURCE, NUM_REACHED = 0, 1, 2, 3
+#: What a search from both ends has found: paths, or one side of a minimum cut.
+PATHS, SOURCE_SIDE, SINK_SIDE = np.uint64(0), np.uint64(1), np.uint64(2)
 #: With fewer pairs than this, which take about 10 ms, starting threads would take longer than it saves.
 PAIRS_FOR_THREADS = 2000
 
@@ -65,21 +70,20 @@ class Work(NamedTuple):
     label: NDArray[np.uint64]
     current: NDArray[np.int64]  #: shape (n,)
     is_source: NDArray[np.bool_]  #: shape (n,): False everywhere between two flows
-    #: uint32, shape (n,): the queue of a search, from the source if there are two; the arcs of a path, or the
-    #: queue of the search from the sink
+    #: uint32, shape (n,): the queue of a search, from the source if there are two; that of the search from
+    #: the sink; and the arcs of a path
     queue: Indices
+    sink_queue: Indices
     path: Indices
     changed: Indices  #: uint32, shape (m,): arcs whose residual capacity a flow has changed
-    #: shape (3,): the label of the sink; the number of changed arcs, m + 1 if there was no room for them; and
-    #: how many searches from both ends there were
+    #: shape (4,): the label of the sink; the number of changed arcs, m + 1 if there was no room for them; the
+    #: label of the source in the last search from both ends; how many vertices its side of a cut has
     counters: NDArray[np.uint64]
-    #: shape (n,): the number of the last search from both ends that reached a vertex from the source, or from
-    #: the sink
-    from_source: NDArray[np.uint64]
-    to_sink: NDArray[np.uint64]
-    #: uint32, shape (n,): the arc by which it did
-    arc_in: Indices
-    arc_out: Indices
+    #: shape (n,): the distance from the source, plus the label of the source in the last search from both
+    #: ends; or the distance to the sink, plus that label and n
+    reached: NDArray[np.uint64]
+    #: uint32, shape (n,): the arc by which this search reached a vertex; m if `current` has its next arc
+    arc_by: Indices
 
 
 def make_network(num_vertices: int, tail: Array, head: Array, forward: Array, backward: Array) -> PairNetwork:
@@ -88,22 +92,19 @@ def make_network(num_vertices: int, tail: Array, head: Array, forward: Array, ba
     All arrays have one entry an arc; ends are integers, capacities int64, and their sums fit int64. Loops are
     left out.
     """
-    n = num_vertices
-    tails = np.concatenate([tail, head]).astype(np.int64)
-    heads = np.concatenate([head, tail]).astype(np.int64)
-    capacities = np.concatenate([forward, backward])
-    proper = tails != heads
-    key, capacities = (tails * n + heads)[proper], capacities[proper]
-    order = np.argsort(key, kind="stable")
-    key, capacities = key[order], capacities[order]
-    begins = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else np.zeros(0, np.int64)
-    key = key[begins]
-    merged = np.add.reduceat(capacities, begins) if len(key) else capacities
-    tails, heads = key // max(n, 1), key % max(n, 1)
-    first = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(tails, minlength=n), out=first[1:])
-    reverse = np.searchsorted(key, heads * n + tails)
-    return PairNetwork(first, heads.astype(np.uint32), reverse.astype(np.uint32), merged, merged.copy())
+    from scipy.sparse import coo_array, csr_array
+
+    proper = tail != head
+    tail, head = tail[proper].astype(np.int64), head[proper].astype(np.int64)
+    capacities = np.concatenate([forward[proper], backward[proper]])
+    shape = num_vertices, num_vertices
+    ends = np.concatenate([tail, head]), np.concatenate([head, tail])
+    rows = coo_array((capacities, ends), shape=shape).tocsr()
+    # Each arc has an opposite, so the transposed numbers of arcs have the same rows.
+    numbers = np.arange(len(rows.data))
+    reverse = csr_array((numbers, rows.indices, rows.indptr), shape=shape).T.tocsr().data
+    first, heads = rows.indptr.astype(np.int64), rows.indices.astype(np.uint32)
+    return PairNetwork(first, heads, reverse.astype(np.uint32), rows.data, rows.data.copy())
 
 
 def make_work(network: PairNetwork) -> Work:
@@ -114,13 +115,12 @@ def make_work(network: PairNetwork) -> Work:
         current=np.zeros(n, dtype=np.int64),
         is_source=np.zeros(n, dtype=bool),
         queue=np.zeros(n, dtype=np.uint32),
+        sink_queue=np.zeros(n, dtype=np.uint32),
         path=np.zeros(n, dtype=np.uint32),
         changed=np.zeros(m, dtype=np.uint32),
-        counters=np.zeros(3, dtype=np.uint64),
-        from_source=np.zeros(n, dtype=np.uint64),
-        to_sink=np.zeros(n, dtype=np.uint64),
-        arc_in=np.zeros(n, dtype=np.uint32),
-        arc_out=np.zeros(n, dtype=np.uint32),
+        counters=np.zeros(4, dtype=np.uint64),
+        reached=np.zeros(n, dtype=np.uint64),
+        arc_by=np.zeros(n, dtype=np.uint32),
     )
 
 
@@ -254,94 +254,177 @@ def pair_flow(
 
 
 @kernel
-def search_both_ends(net: PairNetwork, work: Work, source: np.uint64, sink: np.uint64) -> np.uint64:
-    """Find a path; return the arc where the searches from its ends met, the number of arcs for none."""
-    from_source, to_sink = work.from_source, work.to_sink
-    source_queue, sink_queue = work.queue, work.path
-    number = work.counters[NUM_SEARCHES] + ONE
-    work.counters[NUM_SEARCHES] = number
-    from_source[source] = number
-    to_sink[sink] = number
-    source_queue[ZERO] = source
-    sink_queue[ZERO] = sink
+def arc_to_end(net: PairNetwork, work: Work, v: np.uint64, to_sink: bool) -> np.uint64:
+    """Return an arc between `v` and the level before it, towards the end of its search; m if all are full."""
+    current, reached, none = work.current, work.reached, np.uint64(len(net.head))
+    a = np.uint64(work.arc_by[v])
+    if a < none:
+        if net.residual[a] > 0:
+            return a
+        work.arc_by[v] = none
+        current[v] = net.first[v]
+    before, found = reached[v] - ONE, none
+    k, last = current[v], net.first[v + ONE]
+    while k < last and found == none:
+        if reached[net.head[np.uint64(k)]] == before:
+            a = np.uint64(k) if to_sink else np.uint64(net.reverse[np.uint64(k)])
+            if net.residual[a] > 0:
+                found = a
+                break
+        k += 1
+    current[v] = k
+    return found
+
+
+@kernel
+def lengthen(net: PairNetwork, work: Work, v: np.uint64, depth: np.uint64, to_sink: bool) -> np.uint64:
+    """Lengthen a path from `v` to the end of its search; return its number of arcs, 0 if there is no way."""
+    path, begin = work.path, depth
+    n, none = np.uint64(len(work.reached)), np.uint64(len(net.head))
+    end = work.counters[LABEL_OF_SOURCE] + (n if to_sink else ZERO)
+    while work.reached[v] != end:
+        a = arc_to_end(net, work, v, to_sink)
+        if a < none:
+            path[depth] = a
+            depth += ONE
+            v = np.uint64(net.head[a] if to_sink else net.head[net.reverse[a]])
+        elif depth == begin:
+            return ZERO
+        else:
+            # The arc leads where no path goes on.
+            depth -= ONE
+            a = np.uint64(path[depth])
+            v = np.uint64(net.head[net.reverse[a]] if to_sink else net.head[a])
+            if work.arc_by[v] < none:
+                work.arc_by[v] = none
+                work.current[v] = net.first[v]
+            else:
+                work.current[v] += 1
+    return depth
+
+
+@kernel
+def push_through(net: PairNetwork, work: Work, met: np.uint64, most: Int64) -> Int64:
+    """Push at most `most` along paths through an arc between both searches; return the amount."""
+    total = np.int64(0)
+    while total < most and net.residual[met] > 0:
+        work.path[ZERO] = met
+        depth = lengthen(net, work, np.uint64(net.head[net.reverse[met]]), ONE, False)
+        if depth > ZERO:
+            depth = lengthen(net, work, np.uint64(net.head[met]), depth, True)
+        if depth == ZERO:
+            break
+        amount, _ = push_along_path(net, work, depth, most - total)
+        total += amount
+    return total
+
+
+@kernel
+def augment_both_ends(
+    net: PairNetwork, work: Work, source: np.uint64, sink: np.uint64, most: Int64
+) -> tuple[Int64, np.uint64]:
+    """Search from both ends until an arc joins them, and push at most `most` along the paths of that level.
+
+    Return the amount, and what was found. The source side is in ``work.queue``, the sink side in
+    ``work.sink_queue``.
+    """
+    reached, arc_by = work.reached, work.arc_by
+    source_queue, sink_queue = work.queue, work.sink_queue
+    n = np.uint64(len(reached))
+    label = work.counters[LABEL_OF_SOURCE] + n + n
+    label_of_sink = label + n
+    work.counters[LABEL_OF_SOURCE] = label
+    reached[source], reached[sink] = label, label_of_sink
+    source_queue[ZERO], sink_queue[ZERO] = source, sink
     begin, end = ZERO, ONE
     sink_begin, sink_end = ZERO, ONE
-    while begin < end and sink_begin < sink_end:
-        if end - begin <= sink_end - sink_begin:
+    # How many arcs the vertices have from which the searches go on.
+    waiting = net.first[source + ONE] - net.first[source]
+    sink_waiting = net.first[sink + ONE] - net.first[sink]
+    pushed = np.int64(0)
+    while pushed == 0:
+        if begin == end:
+            work.counters[NUM_REACHED] = end
+            return pushed, SOURCE_SIDE
+        if sink_begin == sink_end:
+            work.counters[NUM_REACHED] = sink_end
+            return pushed, SINK_SIDE
+        if waiting <= sink_waiting:
             # One level on from the source.
             last = end
+            waiting = np.int64(0)
             while begin < last:
                 v = np.uint64(source_queue[begin])
                 begin += ONE
                 for k in range(net.first[v], net.first[v + ONE]):
                     a = np.uint64(k)
                     w = np.uint64(net.head[a])
-                    if from_source[w] == number or net.residual[a] == 0:
+                    if net.residual[a] == 0 or label <= reached[w] < label_of_sink:
                         continue
-                    if to_sink[w] == number:
-                        return a
-                    from_source[w] = number
-                    work.arc_in[w] = a
+                    if reached[w] >= label_of_sink:
+                        pushed += push_through(net, work, a, most - pushed)
+                        if pushed == most:
+                            return pushed, PATHS
+                        if lengthen(net, work, v, ONE, False) == ZERO:
+                            break  # no more flow can reach `v`
+                        continue
+                    if pushed > 0:
+                        continue
+                    reached[w] = reached[v] + ONE
+                    arc_by[w] = a
                     source_queue[end] = w
                     end += ONE
+                    waiting += net.first[w + ONE] - net.first[w]
         else:
             # One level back from the sink.
             last = sink_end
+            sink_waiting = np.int64(0)
             while sink_begin < last:
                 v = np.uint64(sink_queue[sink_begin])
                 sink_begin += ONE
                 for k in range(net.first[v], net.first[v + ONE]):
-                    a = np.uint64(k)
-                    w = np.uint64(net.head[a])
-                    if to_sink[w] == number:
+                    w = np.uint64(net.head[np.uint64(k)])
+                    if reached[w] >= label_of_sink:
                         continue
-                    a = np.uint64(net.reverse[a])
+                    a = np.uint64(net.reverse[np.uint64(k)])
                     if net.residual[a] == 0:
                         continue
-                    if from_source[w] == number:
-                        return a
-                    to_sink[w] = number
-                    work.arc_out[w] = a
+                    if reached[w] >= label:
+                        pushed += push_through(net, work, a, most - pushed)
+                        if pushed == most:
+                            return pushed, PATHS
+                        if lengthen(net, work, v, ONE, True) == ZERO:
+                            break  # no more flow can leave `v`
+                        continue
+                    if pushed > 0:
+                        continue
+                    reached[w] = reached[v] + ONE
+                    arc_by[w] = a
                     sink_queue[sink_end] = w
                     sink_end += ONE
-    return np.uint64(len(net.head))
+                    sink_waiting += net.first[w + ONE] - net.first[w]
+    return pushed, PATHS
 
 
 @kernel
-def push_through(
-    net: PairNetwork, work: Work, source: np.uint64, sink: np.uint64, met: np.uint64, most: Int64
-) -> Int64:
-    """Push at most `most` along the path through the arc `met`; return the amount."""
-    path, depth = work.path, ONE
-    path[ZERO] = met
-    v = np.uint64(net.head[net.reverse[met]])
-    while v != source:
-        a = np.uint64(work.arc_in[v])
-        path[depth] = a
-        depth += ONE
-        v = np.uint64(net.head[net.reverse[a]])
-    v = np.uint64(net.head[met])
-    while v != sink:
-        a = np.uint64(work.arc_out[v])
-        path[depth] = a
-        depth += ONE
-        v = np.uint64(net.head[a])
-    amount, _ = push_along_path(net, work, depth, most)
-    return amount
-
-
-@kernel
-def short_paths_flow(
-    net: PairNetwork, work: Work, source: np.uint64, sink: np.uint64, limit: Int64, stop: NDArray[np.int64]
-) -> tuple[Int64, bool]:
-    """Find a maximum flow path by path: see `flow_from_sources`; no vertex has a label after it."""
+def capacity_at(net: PairNetwork, v: np.uint64, into: bool) -> Int64:
+    """Return the capacity of all arcs into a vertex, or out of it."""
     total = np.int64(0)
-    while total < limit and relaxed_load(stop, 0) == 0:
-        met = search_both_ends(net, work, source, sink)
-        if met == np.uint64(len(net.head)):
-            return total, True
-        total += push_through(net, work, source, sink, met, limit - total)
-    return total, False
+    for k in range(net.first[v], net.first[v + ONE]):
+        total += net.capacity[net.reverse[np.uint64(k)] if into else np.uint64(k)]
+    return total
+
+
+@kernel
+def flow_both_ends(
+    net: PairNetwork, work: Work, source: np.uint64, sink: np.uint64, limit: Int64, stop: NDArray[np.int64]
+) -> tuple[Int64, np.uint64]:
+    """Find a flow of at most `limit`; return its value, and which side of a minimum cut was found, if any."""
+    total, found = np.int64(0), PATHS
+    while total < limit and found == PATHS and relaxed_load(stop, 0) == 0:
+        pushed, found = augment_both_ends(net, work, source, sink, limit - total)
+        total += pushed
+    return total, found
 
 
 @kernel
@@ -371,8 +454,8 @@ def least_flow(
         if relaxed_load(stop, 0) != 0:
             break
         source, sink = np.uint64(pairs[0, k]), np.uint64(pairs[1, k])
-        value, maximum = short_paths_flow(net, work, source, sink, best, stop)
-        if maximum and value < best:
+        value, side_found = flow_both_ends(net, work, source, sink, best, stop)
+        if side_found != PATHS and value < best:
             best, found = value, np.int64(k)
             label_backwards(net, work, sink)
             mark_sink_side(work, side)
@@ -397,7 +480,8 @@ def pair_values(
         if relaxed_load(stop, 0) != 0:
             break
         source, sink = np.uint64(pairs[0, k]), np.uint64(pairs[1, k])
-        values[k], _ = short_paths_flow(net, work, source, sink, limits[k], stop)
+        most = min(limits[k], capacity_at(net, source, False), capacity_at(net, sink, True))
+        values[k], _ = flow_both_ends(net, work, source, sink, most, stop)
         set_back(net, work)
 
 
@@ -465,25 +549,79 @@ def join_to_sources(
     return best
 
 
+class Groups(NamedTuple):
+    """A tree whose children are in groups, so that another vertex gets many children at once."""
+
+    #: shape (n,): the group of a vertex as a child, n for the root
+    group: NDArray[np.int64]
+    children: NDArray[np.int64]  #: shape (n,): the group of its children
+    owner: NDArray[np.int64]  #: shape (n + 1,): the parent of a group
+
+
 @kernel
 def gusfield(
-    net: PairNetwork, work: Work, parent: NDArray[np.int64], value: NDArray[np.int64], stop: NDArray[np.int64]
+    net: PairNetwork,
+    work: Work,
+    tree: Groups,
+    degree: NDArray[np.int64],
+    value: NDArray[np.int64],
+    stop: NDArray[np.int64],
 ) -> None:
-    """Compute a cut tree: see :func:`preflow.gomory_hu_tree`; `parent` is 0 everywhere on entry."""
-    label = work.label
-    n = len(parent)
-    most = np.int64(np.iinfo(np.int64).max)
-    for i in range(1, n):
+    """Compute a cut tree of an undirected network: see :func:`preflow.gomory_hu_tree`.
+
+    On entry, all vertices are children of the root, vertex 0. A step looks at the vertices of one side of the
+    cut only, that which the search has found.
+    """
+    group, children, owner = tree
+    reached, n = work.reached, np.uint64(len(value))
+    for v in range(n):
+        degree[v] = capacity_at(net, np.uint64(v), False)
+    for i in range(ONE, n):
         if relaxed_load(stop, 0) != 0:
             return
-        p = parent[i]
-        value[i], _ = pair_flow(net, work, np.uint64(i), np.uint64(p), most, stop)
-        base = work.counters[LABEL_OF_SINK]
-        for j in range(n):
-            if j != i and parent[j] == p and label[j] < base:
-                parent[j] = i
-        if label[parent[p]] < base:
-            parent[i] = parent[p]
-            parent[p] = i
-            value[i], value[p] = value[p], value[i]
+        p = np.uint64(owner[group[i]])
+        limit = min(degree[i], degree[p])
+        flow, found = flow_both_ends(net, work, np.uint64(i), p, limit, stop)
         set_back(net, work)
+        value[i] = flow
+        if found == PATHS:
+            # One end alone is a side. The sink if possible, so that the next flows end at vertex i: in many
+            # networks, neighbours have numbers near each other.
+            work.counters[LABEL_OF_SOURCE] += n + n
+            work.counters[NUM_REACHED] = ONE
+            found = SINK_SIDE if degree[p] == limit else SOURCE_SIDE
+            if found == SINK_SIDE:
+                reached[p], work.sink_queue[ZERO] = work.counters[LABEL_OF_SOURCE] + n, p
+            else:
+                reached[i], work.queue[ZERO] = work.counters[LABEL_OF_SOURCE], i
+        label = work.counters[LABEL_OF_SOURCE]
+        # Vertex i has no children yet. It gets those of p on its side.
+        old = children[p]
+        if found == SOURCE_SIDE:
+            for k in range(work.counters[NUM_REACHED]):
+                j = np.uint64(work.queue[k])
+                if group[j] == old and j != i:
+                    group[j] = children[i]
+            p_moves = label <= reached[owner[group[p]]] < label + n
+        else:
+            children[p], children[i] = children[i], old
+            owner[old], owner[children[p]] = i, p
+            group[i] = children[p]
+            for k in range(work.counters[NUM_REACHED]):
+                j = np.uint64(work.sink_queue[k])
+                if group[j] == old:
+                    group[j] = children[p]
+            p_moves = reached[owner[group[p]]] < label + n
+        if p_moves:
+            group[i], group[p] = group[p], children[i]
+            value[i], value[p] = value[p], value[i]
+
+
+def cut_tree(network: PairNetwork, control: Control) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the parents of a cut tree with root 0, and the values of its edges."""
+    n = len(network.first) - 1
+    degree, value = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    tree = Groups(np.zeros(n, dtype=np.int64), np.arange(n), np.append(np.arange(n), 0))
+    tree.group[0] = n
+    gusfield(network, make_work(network), tree, degree, value, control.stop)
+    return tree.owner[tree.group], value

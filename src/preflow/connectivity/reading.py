@@ -34,7 +34,7 @@ class WholeWeights(NamedTuple):
         """Return an amount of these integers in the unit of the weights."""
         return Fraction(amount) / Fraction(2) ** (self.exponent or 0)
 
-    def gap(self, total: int | float, lower: Fraction) -> float:
+    def gap(self, total: int | float, lower: Fraction | int) -> float:
         """Return how far a cut may be from the smallest one, which weighs `lower` at least; rounded up.
 
         `total` is the weight of the cut as :func:`weight_across` returns it.
