@@ -37,6 +37,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     preflow.contrast_capacity: {"image": IMAGE},
     preflow.global_min_cut: {"graph": EDGES},
     preflow.gomory_hu_tree: {"graph": EDGES},
+    preflow.pair_flows: {"graph": NETWORK, "pairs": [(0, 3)]},
     preflow.edge_connectivity: {"graph": EDGES},
     preflow.vertex_connectivity: {"graph": EDGES},
     reductions.b_matching: {"graph": ([0, 0, 1], [0, 1, 1]), "row_limit": 2, "column_limit": 2},

@@ -69,6 +69,7 @@ RESULTS = {
         "MaxFlowBatchResult",
         "MaxFlowMinCostResult",
         "MinimumCuts",
+        "PairFlows",
         "ParametricMaxFlow",
         "VertexConnectivity",
     ),

@@ -20,12 +20,12 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 2121,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
+    ".": 2123,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
     "assignment": 10609,  # equal rows and columns of dense costs; batches on a GPU count unproved items
     "bipartite": 5078,  # columns of tables are named
     "certify": 4827,  # what a cut allows counts here, and what lower bounds bring into it
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
-    "connectivity": 2086,  # columns of tables are named; searches from both ends, by levels
+    "connectivity": 2243,  # columns of tables are named; searches from both ends, by levels
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
@@ -36,7 +36,7 @@ LINES = {
     "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2660,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 2823,  # the heap of three problems; groups of cut trees
+    "kernels": 2822,  # the heap of three problems; groups of cut trees
     "maxflow": 10890,  # columns of tables are named
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 437,  # which functions each class of networks has

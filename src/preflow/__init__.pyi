@@ -19,6 +19,8 @@ from .connectivity.global_cut import GlobalMinCut as GlobalMinCut
 from .connectivity.global_cut import global_min_cut as global_min_cut
 from .connectivity.gomory_hu import GomoryHuTree as GomoryHuTree
 from .connectivity.gomory_hu import gomory_hu_tree as gomory_hu_tree
+from .connectivity.many_pairs import PairFlows as PairFlows
+from .connectivity.many_pairs import pair_flows as pair_flows
 from .connectivity.removal import EdgeConnectivity as EdgeConnectivity
 from .connectivity.removal import VertexConnectivity as VertexConnectivity
 from .connectivity.removal import edge_connectivity as edge_connectivity

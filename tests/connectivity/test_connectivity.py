@@ -409,6 +409,86 @@ def test_flows_of_pairs(given_graph: tuple[int, Edges], directed: bool, limit: i
         assert network.capacity[kept].sum() == whole
 
 
+def largest_flow(n: int, arcs: list[tuple[int, int, float]], u: int, v: int) -> float:
+    """Return the capacity of the smallest cut, by trying all."""
+    least = math.inf
+    for members in itertools.product([False, True], repeat=n):
+        if members[u] and not members[v]:
+            least = min(least, sum(c for tail, head, c in arcs if members[tail] and not members[head]))
+    return least
+
+
+@given(
+    graphs().filter(lambda graph: graph[0] <= 6),
+    st.booleans(),
+    st.sampled_from([1, 0.37, 1e-300, 2.0**40]),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+@settings(max_examples=60, deadline=None)
+def test_pair_flows(
+    given_graph: tuple[int, Edges], directed: bool, factor: float, endless: bool, random: Any
+) -> None:
+    """Values against all cuts: of integers, floats and infinite capacities, with pairs several times."""
+    n, edges = given_graph
+    capacity = [math.inf if endless and not random.randrange(4) else c * factor for _, _, c in edges]
+    tail, head = ([edge[i] for edge in edges] for i in range(2))
+    reverse = None if directed else capacity
+    network = preflow.FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=reverse, num_vertices=n)
+    pairs = list(itertools.permutations(range(n), 2))
+    pairs += random.choices(pairs, k=5)
+    found = preflow.pair_flows(network, pairs)
+    found.verify()
+    arcs = list(zip(tail, head, capacity, strict=True))
+    arcs += [] if directed else zip(head, tail, capacity, strict=True)
+    for (u, v), value in zip(pairs, found.value.tolist(), strict=True):
+        assert value == pytest.approx(largest_flow(n, arcs, u, v), rel=1e-12)
+        assert (found.gap == 0) or factor == 0.37 or endless or factor == 1e-300
+
+
+def test_pair_flows_of_graphs_with_labels() -> None:
+    graph = nx.barabasi_albert_graph(60, 3, seed=1)
+    names = nx.relabel_nodes(graph, str)
+    nx.set_edge_attributes(names, 1, "capacity")
+    pairs = [("3", "41"), ("41", "3"), ("0", "59"), ("3", "41")]
+    found = preflow.pair_flows(names, pairs)
+    found.verify()
+    expected = [nx.edge_connectivity(names, u, v) for u, v in pairs]
+    assert found.value.tolist() == expected
+    edges = preflow.UndirectedGraph.from_edges(names.edges)
+    assert preflow.pair_flows(edges, pairs, threads=1).value.tolist() == expected
+    assert repr(found) == "<PairFlows: 4 pairs>"
+    assert preflow.pair_flows(names, []).value.tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([(0, 0)], "both of pair 0 are the same"),
+        ([(0, 7)], "does not exist"),
+        ([(-1, 0)], "does not exist"),
+        ([0, 1], "expected .k, 2."),
+        ([(0.5, 1)], "integers"),
+    ],
+)
+def test_pairs_that_are_none(pairs: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        preflow.pair_flows(([0, 1], [1, 2], [1, 1]), pairs)
+    with pytest.raises(CapacityOverflowError, match="divide"):
+        preflow.pair_flows(([0, 0], [1, 2], [2**61, 2**61]), [(0, 1)])
+    with pytest.raises(CapacityOverflowError, match="float64"):
+        preflow.pair_flows(([0, 0, 1], [1, 2, 2], [1e308, 1e308, math.inf]), [(0, 1)])
+
+
+def test_pair_flows_of_extreme_capacities() -> None:
+    for capacity in (1e308, 5e-324, 2.0**53 + 2):
+        found = preflow.pair_flows(
+            ([0, 1, 0], [1, 2, 2], [capacity, capacity, 1.5]), [(0, 1), (0, 2), (2, 0)]
+        )
+        found.verify()
+        assert found.value.tolist() == pytest.approx([capacity, capacity + 1.5, 0])
+
+
 @pytest.mark.parametrize("edges_a_vertex", [1, 2, 5])
 @pytest.mark.parametrize("heaviest", [1, 3, 1000])
 def test_cut_trees_of_graphs_with_hubs(edges_a_vertex: int, heaviest: int) -> None:
@@ -434,6 +514,8 @@ def test_many_pairs_on_threads() -> None:
     pairs = np.array(list(itertools.combinations(range(64), 2))).T
     network = make_network(64, tail, head, ones, ones)
     assert (values_of_pairs(network, pairs, np.full(pairs.shape[1], 9)) == 4).all()
+    graph = preflow.UndirectedGraph.from_arrays(tail, head)
+    assert (preflow.pair_flows(graph, pairs.T, threads=5).value == 4).all()
 
 
 def test_sides_of_the_global_cut_by_label() -> None:

@@ -117,6 +117,7 @@ def samples() -> dict[str, Sample]:
         "GlobalMinCut": _both(preflow.global_min_cut, graphs, other_graphs),
         "GlobalMinCut of floats": _both(preflow.global_min_cut, float_graphs, other_floats),
         "GomoryHuTree": _both(preflow.gomory_hu_tree, graphs, other_graphs),
+        "PairFlows": _both(preflow.pair_flows, (*graphs, [(0, 3), (1, 0)]), (*other_graphs, [(2, 1)])),
         "EdgeConnectivity": _both(preflow.edge_connectivity, (EDGES,), (([0, 1, 2], [1, 2, 0]),)),
         "VertexConnectivity": _both(preflow.vertex_connectivity, (EDGES,), (([0, 1, 2], [1, 2, 0]),)),
         "BMatching": _both(reductions.b_matching, (PAIRS,), (OTHER_PAIRS,), row_limit=2),

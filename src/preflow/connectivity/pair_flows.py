@@ -243,17 +243,6 @@ def flow_from_sources(
 
 
 @kernel
-def pair_flow(
-    net: PairNetwork, work: Work, source: np.uint64, sink: np.uint64, limit: Int64, stop: NDArray[np.int64]
-) -> tuple[Int64, bool]:
-    """Find a maximum flow between two vertices: see `flow_from_sources`."""
-    work.is_source[source] = True
-    value, maximum = flow_from_sources(net, work, sink, limit, stop)
-    work.is_source[source] = False
-    return value, maximum
-
-
-@kernel
 def arc_to_end(net: PairNetwork, work: Work, v: np.uint64, to_sink: bool) -> np.uint64:
     """Return an arc between `v` and the level before it, towards the end of its search; m if all are full."""
     current, reached, none = work.current, work.reached, np.uint64(len(net.head))
@@ -343,66 +332,41 @@ def augment_both_ends(
     sink_waiting = net.first[sink + ONE] - net.first[sink]
     pushed = np.int64(0)
     while pushed == 0:
-        if begin == end:
-            work.counters[NUM_REACHED] = end
-            return pushed, SOURCE_SIDE
-        if sink_begin == sink_end:
-            work.counters[NUM_REACHED] = sink_end
-            return pushed, SINK_SIDE
-        if waiting <= sink_waiting:
-            # One level on from the source.
-            last = end
-            waiting = np.int64(0)
-            while begin < last:
-                v = np.uint64(source_queue[begin])
-                begin += ONE
-                for k in range(net.first[v], net.first[v + ONE]):
-                    a = np.uint64(k)
-                    w = np.uint64(net.head[a])
-                    if net.residual[a] == 0 or label <= reached[w] < label_of_sink:
-                        continue
-                    if reached[w] >= label_of_sink:
-                        pushed += push_through(net, work, a, most - pushed)
-                        if pushed == most:
-                            return pushed, PATHS
-                        if lengthen(net, work, v, ONE, False) == ZERO:
-                            break  # no more flow can reach `v`
-                        continue
-                    if pushed > 0:
-                        continue
+        if begin == end or sink_begin == sink_end:
+            work.counters[NUM_REACHED] = end if begin == end else sink_end
+            return pushed, SOURCE_SIDE if begin == end else SINK_SIDE
+        # One level on from the source, or back from the sink.
+        forward = waiting <= sink_waiting
+        queue, own = (source_queue, label) if forward else (sink_queue, label_of_sink)
+        level, last = (begin, end) if forward else (sink_begin, sink_end)
+        size, arcs = last, np.int64(0)
+        while level < last:
+            v = np.uint64(queue[level])
+            level += ONE
+            for k in range(net.first[v], net.first[v + ONE]):
+                a = np.uint64(k)
+                w = np.uint64(net.head[a])
+                if own <= reached[w] < own + n:
+                    continue
+                a = a if forward else np.uint64(net.reverse[a])
+                if net.residual[a] == 0:
+                    continue
+                if reached[w] >= label:
+                    pushed += push_through(net, work, a, most - pushed)
+                    if pushed == most:
+                        return pushed, PATHS
+                    if lengthen(net, work, v, ONE, not forward) == ZERO:
+                        break  # no more flow can pass `v`
+                elif pushed == 0:
                     reached[w] = reached[v] + ONE
                     arc_by[w] = a
-                    source_queue[end] = w
-                    end += ONE
-                    waiting += net.first[w + ONE] - net.first[w]
+                    queue[size] = w
+                    size += ONE
+                    arcs += net.first[w + ONE] - net.first[w]
+        if forward:
+            begin, end, waiting = last, size, arcs
         else:
-            # One level back from the sink.
-            last = sink_end
-            sink_waiting = np.int64(0)
-            while sink_begin < last:
-                v = np.uint64(sink_queue[sink_begin])
-                sink_begin += ONE
-                for k in range(net.first[v], net.first[v + ONE]):
-                    w = np.uint64(net.head[np.uint64(k)])
-                    if reached[w] >= label_of_sink:
-                        continue
-                    a = np.uint64(net.reverse[np.uint64(k)])
-                    if net.residual[a] == 0:
-                        continue
-                    if reached[w] >= label:
-                        pushed += push_through(net, work, a, most - pushed)
-                        if pushed == most:
-                            return pushed, PATHS
-                        if lengthen(net, work, v, ONE, True) == ZERO:
-                            break  # no more flow can leave `v`
-                        continue
-                    if pushed > 0:
-                        continue
-                    reached[w] = reached[v] + ONE
-                    arc_by[w] = a
-                    sink_queue[sink_end] = w
-                    sink_end += ONE
-                    sink_waiting += net.first[w + ONE] - net.first[w]
+            sink_begin, sink_end, sink_waiting = last, size, arcs
     return pushed, PATHS
 
 
@@ -486,7 +450,7 @@ def pair_values(
 
 
 def values_of_pairs(
-    network: PairNetwork, pairs: NDArray[np.int64], limits: NDArray[np.int64]
+    network: PairNetwork, pairs: NDArray[np.int64], limits: NDArray[np.int64], threads: int | None = None
 ) -> NDArray[np.int64]:
     """Return the value of a maximum flow of each pair, at most its limit; many pairs by several threads.
 
@@ -494,14 +458,15 @@ def values_of_pairs(
     """
     control = Control()
     values = np.zeros(pairs.shape[1], dtype=np.int64)
-    threads = most_threads(None) if len(values) >= PAIRS_FOR_THREADS else 1
+    most = most_threads(threads)
+    used = most if len(values) >= PAIRS_FOR_THREADS else 1
 
     def solve(begin: int, end: int) -> None:
         own = network._replace(residual=network.capacity.copy())
         block = np.ascontiguousarray(pairs[:, begin:end])
         pair_values(own, make_work(own), block, limits[begin:end], values[begin:end], control.stop)
 
-    run_interruptibly(lambda: run_pieces(solve, len(values), threads), control)
+    run_interruptibly(lambda: run_pieces(solve, len(values), used), control)
     return values
 
 
@@ -511,15 +476,13 @@ def flow_of_pair(network: PairNetwork, source: int, sink: int, limit: int) -> tu
     A flow below `limit` is maximum, and its sink side is that of a minimum cut.
     """
     control, work = Control(), make_work(network)
-    side = np.zeros(len(work.label), dtype=bool)
-
-    def solve() -> int:
-        ends = np.uint64(source), np.uint64(sink)
-        value, _ = pair_flow(network, work, *ends, np.int64(limit), control.stop)
-        mark_sink_side(work, side)
-        return int(value)
-
-    return run_interruptibly(solve, control), side
+    ends = np.uint64(source), np.uint64(sink)
+    value, found = run_interruptibly(
+        lambda: flow_both_ends(network, work, *ends, np.int64(limit), control.stop), control
+    )
+    from_source = work.reached - work.counters[LABEL_OF_SOURCE] < len(work.reached)
+    from_sink = work.reached >= work.counters[LABEL_OF_SOURCE] + np.uint64(len(work.reached))
+    return int(value), ~from_source if found == SOURCE_SIDE else from_sink
 
 
 @kernel
