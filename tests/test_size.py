@@ -29,21 +29,21 @@ LINES = {
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
-    "forests": 1144,  # repair of kept forests, which left maxflow and gridcut
+    "forests": 1143,  # repair of kept forests, which left maxflow and gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3941,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 11994,  # one reader finds columns of all tables; tables of other problems are refused; tuples
-    "gridcut": 7515,  # what auto does is rows of rules with budgets; the order of directions in words
+    "gridcut": 7508,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2660,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2822,  # the heap of three problems; groups of cut trees
-    "maxflow": 10890,  # columns of tables are named
+    "maxflow": 11006,  # attempts watch their progress; columns of tables are named
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 437,  # which functions each class of networks has
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 4610,  # jobs between a least number and a limit, in tables with other names
-    "solving": 2058,  # types of options say what they may be; methods are tables; near options
+    "solving": 2055,  # types of options say what they may be; methods are tables; near options
     "steps": 2378,  # terminals are joined with what strong arcs reach from them
     "transportation": 5469,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint

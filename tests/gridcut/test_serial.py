@@ -23,7 +23,6 @@ from preflow.gridcut import serial_incremental_bfs as serial
 from preflow.gridcut.pixel_major import grid_state, interior
 from preflow.gridcut.solution import initial_state
 from preflow.papers.baselines import serial_boykov_kolmogorov as bk
-from preflow.solving.options import UNLIMITED
 from preflow.solving.run import Control
 from tests.invariants.incremental_search import check_invariants as check_incremental_search
 from tests.support.oracles import edmonds_karp
@@ -249,7 +248,7 @@ def test_adoption_ends_when_the_search_is_to_stop(module: Any) -> None:
         if module is bk:
             tree: Any = trees.make_trees(state)
             trees.plant(state, tree, monitor)
-            trees.grow(state, tree, UNLIMITED, monitor)
+            trees.grow(state, tree, monitor)
             parent = tree.vertex[:, trees.PARENT]
         else:
             tree = ibfs.make_forests(state, int(last - first))

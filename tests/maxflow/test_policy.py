@@ -11,7 +11,8 @@ from preflow import FlowNetwork
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.generators.bipartite import rmat
-from preflow.maxflow import features, policy
+from preflow.maxflow import features, policy, watch
+from preflow.solving.plan import Attempt, Rule
 
 pytestmark = pytest.mark.fast
 
@@ -101,6 +102,22 @@ def test_thin_networks_are_not_contracted(monkeypatch: pytest.MonkeyPatch) -> No
     assert policy.worth_a_contraction(FAMILIES["rmf-wide"].generate("16x4", seed=0).network)
 
 
+def test_infinite_capacities_do_not_count_as_seldom_saturated() -> None:
+    capacity = FAMILIES["rmf-wide"].generate("16x4", seed=0).network.capacity
+    for infinite in (np.full(5, np.inf), np.array([1.0, *[np.inf] * 9])):
+        assert not features.seldom_saturated(infinite, infinite=False)
+    both = np.concatenate([capacity, np.full(len(capacity), np.inf)])
+    assert features.seldom_saturated(both, infinite=False)
+
+
+def test_closures_are_not_contracted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "FEW_ARCS", 100)
+    network = FAMILIES["column-surface"].generate("10x10x8", seed=0).network
+    assert features.seldom_saturated(network.capacity)
+    assert features.may_have_cycles(network)
+    assert not policy.worth_a_contraction(network)
+
+
 def test_networks_in_topological_order_are_not_contracted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "FEW_ARCS", 100)
     network = FAMILIES["rmf-wide"].generate("16x4", seed=0).network
@@ -146,6 +163,11 @@ def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen("grid-2d", "30x30") == "serial-incremental-bfs"
     assert chosen("surface", "1000") == "serial-incremental-bfs"
     assert chosen("superpixels", "1000") == "serial-pseudoflow"
+    assert chosen("ishikawa", "10x12x8") == "serial-pseudoflow"
+    assert chosen("column-surface", "10x10x8") == chosen("column-surface", "10x10x8", threads=2)
+    assert chosen("column-surface", "10x10x8") == "serial-incremental-bfs"
+    assert chosen("deconvolution", "20x20x9") == "serial-dinic"
+    assert chosen("matching", "500x4") == chosen("barabasi-albert", "1000x3") == "serial-dinic"
     assert chosen("grid-2d", "30x30x8") == "serial-pseudoflow"
     assert chosen("grid-3d", "9x9x9") == "serial-pseudoflow"
     assert chosen("rmf-wide", "8x4") == "serial-hi-pr"
@@ -188,7 +210,7 @@ def test_networks_with_hubs(monkeypatch: pytest.MonkeyPatch, threads: int, share
     result.verify()
     assert result.value == preflow.max_flow(network, 3, 5, method="serial-fifo").value
     assert result.stats.attempts[0].method == "serial-dinic"
-    then = "serial-hi-pr" if threads == 1 else "multicore-paths"
+    then = "serial-pseudoflow" if threads == 1 else "multicore-paths"
     assert (f"paths are many or long, so {then} went on" in result.stats.reason) == (share < 0.1)
     assert result.stats.threads == (threads if result.stats.method == "multicore-paths" else 1)
 
@@ -222,3 +244,73 @@ def test_dinic_keeps_its_share_of_work_within_a_phase(name: str, size: str, shar
     unit = problem.network.num_vertices + 2 * problem.network.num_arcs
     more = result.stats.arc_scans + result.stats.pushes - by_one.arc_scans - by_one.pushes
     assert more < (share + 1) * unit
+
+
+GIVE_UP = ("serial-dinic", "serial-incremental-bfs", "serial-boykov-kolmogorov", "serial-pseudoflow")
+GO_ON = (*GIVE_UP, "serial-hi-pr", "multicore-paths")
+
+
+def follow(monkeypatch: pytest.MonkeyPatch, *attempts: Attempt) -> None:
+    """Let `auto` make these attempts, whatever the network is."""
+    monkeypatch.setattr(policy, "RULES", (Rule(lambda it: True, attempts, "a test"),))
+
+
+@pytest.mark.parametrize("last", GO_ON)
+@pytest.mark.parametrize("first", GIVE_UP)
+@pytest.mark.parametrize("budget", [1e-6, 0.3, 1.0, 3.0])
+def test_every_method_goes_on_from_what_another_left(
+    monkeypatch: pytest.MonkeyPatch, first: str, last: str, budget: float
+) -> None:
+    follow(
+        monkeypatch, Attempt(first, budget=budget), Attempt("multicore-paths", budget=budget), Attempt(last)
+    )
+    gave_up = 0
+    for name, size in (("rmf-wide", "4x4"), ("grid-2d", "9x9"), ("rlg-wide", "16x8"), ("ishikawa", "5x6x5")):
+        for seed in range(2):
+            problem = FAMILIES[name].generate(size, seed=seed)
+            expected = preflow.min_cut(problem, method="serial-fifo")
+            cut = preflow.min_cut(problem, threads=2)
+            cut.verify()
+            assert cut.value == expected.value
+            assert cut.sink_side.tolist() == expected.sink_side.tolist()
+            attempts = cut.stats.attempts
+            assert [each.method for each in attempts] == [first, "multicore-paths", last][: len(attempts)]
+            assert [bool(each.gave_up) for each in attempts] == [True] * (len(attempts) - 1) + [False]
+            assert sum(each.operations for each in attempts) == (
+                cut.stats.pushes + cut.stats.relabels + cut.stats.arc_scans
+            )
+            gave_up += len(attempts) > 1
+    assert gave_up or budget > 1
+
+
+@pytest.mark.parametrize("method", GIVE_UP[:3])
+def test_an_attempt_that_serves_few_ends_gives_up_early(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    """Paths of a level graph are long: the work that a search would need is far above its budget."""
+    problem = FAMILIES["rlg-wide"].generate("256x32", seed=0)
+    size = problem.network.num_vertices + 2 * problem.network.num_arcs
+    follow(monkeypatch, Attempt(method, budget=10.0), Attempt("serial-hi-pr"))
+    first, last = preflow.max_flow(problem).stats.attempts
+    assert first.gave_up
+    assert last.method == "serial-hi-pr"
+    assert (watch.FIRST_PART - 0.02) * 10 * size < first.operations < 0.5 * 10 * size
+
+
+@pytest.mark.parametrize("method", GIVE_UP[:3])
+def test_an_attempt_goes_on_after_its_first_part(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    problem = FAMILIES["column-surface"].generate("16x16x12", seed=1)
+    expected = preflow.max_flow(problem, method=method)
+    size = problem.network.num_vertices + 2 * problem.network.num_arcs
+    operations = sum(each.operations for each in expected.stats.attempts)
+    follow(monkeypatch, Attempt(method, budget=2.5 * operations / size), Attempt("serial-hi-pr"))
+    result = preflow.max_flow(problem)
+    result.verify()
+    assert result.value == expected.value
+    (only,) = result.stats.attempts
+    assert watch.FIRST_PART * 2.5 * operations < only.operations
+
+
+def test_no_plan_names_a_method_twice_or_ends_with_a_budget() -> None:
+    for rule in policy.RULES:
+        methods = [each.method for each in rule.attempts]
+        assert len(set(methods)) == len(methods)
+        assert [each.budget is None for each in rule.attempts] == [False] * (len(methods) - 1) + [True]

@@ -267,16 +267,11 @@ def augment(
 
 
 @kernel
-def grow(net: ResidualNetwork, trees: Trees, work_limit: np.uint64, monitor: Monitor) -> bool:
-    """Grow both trees until neither can grow, and push flow wherever they meet; return False at the limit.
-
-    There are no orphans then, so that another method may go on.
-    """
-    side, vertex, counts = trees.side, trees.vertex, monitor.counts
+def grow(net: ResidualNetwork, trees: Trees, monitor: Monitor) -> None:
+    """Grow both trees until neither can grow, and push flow wherever they meet."""
+    side, vertex = trees.side, trees.vertex
     size = np.uint64(len(trees.queue))
     while trees.cursor[LENGTH] > ZERO and not must_end(monitor):
-        if counts[ARC_SCANS] + counts[PUSHES] > work_limit:
-            return False
         begin = trees.cursor[HEAD]
         v = np.uint64(trees.queue[begin])
         trees.cursor[HEAD] = begin + ONE if begin + ONE < size else ZERO
@@ -310,4 +305,3 @@ def grow(net: ResidualNetwork, trees: Trees, work_limit: np.uint64, monitor: Mon
                 vertex[w, DISTANCE] = vertex[v, DISTANCE] + ONE
                 vertex[w, TIME] = vertex[v, TIME]
                 a += ONE
-    return True

@@ -448,7 +448,8 @@ def grow(net: ResidualNetwork, forests: Forests, source: bool, monitor: Monitor)
     waiting = forests.cursor[LENGTH + forest]
     none = num_vertices(net)
     flow = np.int64(0)
-    scans, pushes, paths, orphans = ZERO, ZERO, ZERO, ZERO
+    counts = monitor.counts
+    scans = ZERO
     while waiting > ZERO and relaxed_load(stop, 0) == 0:
         waiting -= ONE
         fetch_ahead(net, forests, forest, waiting)
@@ -488,29 +489,33 @@ def grow(net: ResidualNetwork, forests: Forests, source: bool, monitor: Monitor)
             net.residual[used] -= amount
             net.residual[back] += amount
             flow += amount
-            paths += ONE
+            counts[AUGMENTATIONS] += ONE
+            counts[ARC_SCANS] += scans
+            scans = ZERO
             # Labels are at least the numbers of vertices on the paths to the roots.
             charge_path(forests, np.uint64(here - there), monitor)
             # Repair the other forest, then this one.
             listed, made = push_path(net, parent, forests.next_orphan, w, not source, amount)
-            pushes += made
+            counts[PUSHES] += made
             if listed != none:
-                orphans += adopt(net, forests, not source, deepest_other, listed, monitor)
+                counts[RELABELS] += adopt(net, forests, not source, deepest_other, listed, monitor)
             listed, made = push_path(net, parent, forests.next_orphan, v, source, amount)
-            pushes += made
+            counts[PUSHES] += made
             if listed != none:
-                orphans += adopt(net, forests, source, deepest, listed, monitor)
+                counts[RELABELS] += adopt(net, forests, source, deepest, listed, monitor)
                 if sign * np.int64(label[v]) != here:
                     # The vertex has moved: it grows at its new level, if it is still in this forest.
                     if sign * np.int64(label[v]) > 0:
                         enqueue(forests, v, forest)
                     break
-            if relaxed_load(stop, 0) != 0:
-                break  # there may be orphans left, through which no path leads
-    monitor.counts[ARC_SCANS] += scans
-    monitor.counts[PUSHES] += pushes
-    monitor.counts[AUGMENTATIONS] += paths
-    monitor.counts[RELABELS] += orphans
+            if must_end(monitor):
+                # If the solve is stopped, there may be orphans left, through which no path leads. At a work
+                # limit there are none, and the search may go on.
+                if sign * np.int64(label[v]) > 0:
+                    enqueue(forests, v, forest)
+                waiting = ZERO
+                break
+    counts[ARC_SCANS] += scans
     return flow
 
 

@@ -27,12 +27,11 @@ ARCS_FOR_THREADS, ARCS_A_THREAD = 80_000, 40_000
 #: for which 16 threads need 650 to 1,100, and 1 to 12 of 10 to 40 on noise of 270,000 to 4 million pixels. On
 #: a spiral of 1040 x 1040 the GPU is the faster one.
 LEAVE_AFTER, MOST_PIXELS_TO_LEAVE = 60, 500_000
-#: With more neighbours than this, push-relabel is faster than searches on a GPU, and on MANY_THREADS or more.
+#: With more neighbours than this, push-relabel is faster than searches on a GPU.
 #: 90 x 90 x 90 voxels with 18 neighbours took 70 ms by "cuda-blocking" and 44 by "cuda-lockfree" on an H200,
 #: 60 x 60 x 60 voxels 34 and 30, by "cuda-tiled" 119 with another seed. Two volumes of 50 x 50 x 50 voxels
-#: with 26 neighbours took 177 and 302 by "cuda-tiled", 16 and 28 by "cuda-blocking"; on 16 threads 124 and
-#: 1204 by "multicore-merging", 140 and 370 by "multicore-lockfree".
-FEW_NEIGHBOURS, MANY_THREADS = 8, 8
+#: with 26 neighbours took 177 and 302 by "cuda-tiled", 16 and 28 by "cuda-blocking".
+FEW_NEIGHBOURS = 8
 #: A *flood*: a few pixels supply most others, or collect from them. Then each pixel needs a path of its own,
 #: and push-relabel is faster than searches from paths of FLOOD_PATH pixels on, averaged over all pixels of
 #: the grid. With one to 11 sources in 60^3 voxels and 30 in 450 x 450 pixels, whose paths have 20 to 46, it
@@ -227,12 +226,6 @@ RULES: tuple[Rule[Features], ...] = (
         PUSH_RELABEL,
         "few pixels supply most others over long paths: pushes send many pixels' flow at once",
         threads=lambda it: it.used if it.several else 1,
-    ),
-    Rule(
-        lambda it: it.several and it.neighbours > FEW_NEIGHBOURS and it.used >= MANY_THREADS,
-        PUSH_RELABEL,
-        FOR_THREADS,
-        threads=lambda it: it.used,
     ),
     Rule(
         lambda it: it.several and it.energy,

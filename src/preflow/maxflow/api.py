@@ -457,7 +457,9 @@ class FlowCall(Call[FlowNetwork]):
     def first_heights(self, net: ResidualArrays) -> Array:
         """Return the heights that the method leaves."""
         solve: HostSolver = self.method.solve
+        self.control.limit_by_budget(len(net.excess) + len(net.head))
         height = solve(net, self.options, self.control)
+        self.control.check_budget("its budget is spent")
         check_heights(self.method.name, height, len(net.excess))
         return height
 

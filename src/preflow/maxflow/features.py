@@ -54,11 +54,23 @@ def middle(values: Array) -> Number:
     return np.partition(values, half)[half]
 
 
-def seldom_saturated(capacity: Array) -> bool:
-    """Whether most arcs have so much more capacity than others that no flow saturates them."""
+def seldom_saturated(capacity: Array, *, infinite: bool = True) -> bool:
+    """Whether most arcs have so much more capacity than others that no flow saturates them.
+
+    `infinite`: whether arcs of infinite capacity count.
+    """
     step = max(1, len(capacity) // FEW_CAPACITIES)
+    if not infinite:
+        capacity, step = capacity[::step], 1
+        capacity = capacity[np.isfinite(capacity)]
     low, median = decile_and_median(capacity, step, np.empty(-(-len(capacity) // step)))
     return low > 0 and median >= SELDOM_SATURATED * low
+
+
+def have_one_value(capacity: Array) -> bool:
+    """Whether all capacities of a sample are the same."""
+    sample = capacity[:: max(1, len(capacity) // FEW_CAPACITIES)]
+    return bool((sample == sample[:1]).all())
 
 
 @kernel
@@ -213,20 +225,30 @@ def may_be_on_a_plane(network: FlowNetwork) -> bool:
     return network.reverse_capacity is not None and AT_TERMINALS * n <= m <= (2 + OTHERS_A_VERTEX) * n
 
 
+def arcs_to_expect_terminals(network: FlowNetwork) -> int:
+    """Return how many arcs of a sample show whether most vertices have one at a terminal."""
+    return int(ENDS_EXPECTED * network.num_arcs / (AT_TERMINALS * max(1, network.num_vertices)))
+
+
+def has_terminals_everywhere(sample: ArcSample) -> bool:
+    """Whether most vertices have an arc at a terminal."""
+    n, weight = sample.num_vertices, sample.num_arcs / max(sample.arcs, 1)
+    return n >= 3 and (sample.arcs - sample.inner) * weight >= AT_TERMINALS * n
+
+
+def has_equal_capacities(sample: ArcSample) -> bool:
+    """Whether most arcs between vertices that are no terminals have the same capacity both ways."""
+    return sample.alike >= SYMMETRIC * max(1, sample.inner)
+
+
 def is_energy_on_a_plane(sample: ArcSample) -> bool:
     """Whether most vertices have an arc at a terminal, and few others, which have equal capacities both ways.
 
     So are cuts that label pixels or triangles.
     """
-    n, _, arcs, _, inner, alike = sample
-    if n < 3 or alike < 0:
-        return False
-    weight = sample.num_arcs / max(arcs, 1)
-    return (
-        (arcs - inner) * weight >= AT_TERMINALS * n
-        and inner * weight <= OTHERS_A_VERTEX * n
-        and alike >= SYMMETRIC * max(1, inner)
-    )
+    weight = sample.num_arcs / max(sample.arcs, 1)
+    few = sample.inner * weight <= OTHERS_A_VERTEX * sample.num_vertices
+    return few and has_terminals_everywhere(sample) and has_equal_capacities(sample)
 
 
 @kernel
@@ -256,7 +278,7 @@ def is_energy(network: FlowNetwork, source: int, sink: int, *, clear: bool = Fal
     """
     from ..gridcut.policy import STRONGER  # here, since small networks do without
 
-    few = int(ENDS_EXPECTED * network.num_arcs / (AT_TERMINALS * max(1, network.num_vertices)))
+    few = arcs_to_expect_terminals(network)
     if few < ARCS_FOR_MEDIANS:
         ends = ends_at_terminals(network.tail, network.head, source, sink, few)
         if 2 * ends < ENDS_EXPECTED:

@@ -12,7 +12,11 @@ from .features import (
     ARCS,
     ARCS_FOR_PLANES,
     ArcSample,
+    arcs_to_expect_terminals,
+    has_equal_capacities,
     has_hubs,
+    has_terminals_everywhere,
+    have_one_value,
     is_energy,
     is_energy_on_a_plane,
     may_be_on_a_plane,
@@ -33,15 +37,21 @@ FEW_ARCS = 20_000
 #: 1.5 (a long path) to 3.3 times (cheriyan) as long as serial-hi-pr, and multicore-paths up to 1.8 times.
 ARCS_OF_PATHS = 1.5
 
-#: The budget of Dinic's algorithm. Between two vertices of an RMAT graph of 1.9 million arcs it took 2.2 ms,
-#: serial-hi-pr 21; on a grid with eight hubs 77 and 13.
-DINIC_SHARE = 0.5
-#: The same for dense networks. Of those above none took a quarter of it.
-DINIC_SHARE_IF_DENSE = 10.0
+#: The budget of Dinic's algorithm where distances are short: in dense networks, in graphs with hubs or of
+#: unit capacities, and in energies with many neighbours. Between two vertices of graphs of power laws it took
+#: 0.01 to 1.0, on unit bipartite graphs 1.7, on deconvolution of 11 x 11 pixels 3.9.
+DINIC_SHARE = 6.0
 #: The same for networks that are little more than a few paths: push-relabel fills them up to the sink and
 #: takes the excess back. Trees and paths took 0.06 to 0.7 of the time of serial-hi-pr. Roads lost 2 to 14 %,
 #: goldberg-bad and cheriyan up to 13 %, with 1.0 up to 70 and 30 %.
 DINIC_SHARE_IF_THIN = 0.25
+
+#: From this many arcs a vertex on, distances in energies are short. On three deconvolutions with 76 to 311
+#: neighbours Dinic's algorithm, and serial-pseudoflow for what it left, took 0.15, 0.4 and 0.7 of the time of
+#: serial-pseudoflow alone.
+ARCS_OF_NEIGHBOURS = 30
+#: Budgets above what networks took that suit the method: at most 8 and 18.
+INCREMENTAL_SHARE, PSEUDOFLOW_SHARE = 10.0, 32.0
 
 #: From this many arcs on, serial-boykov-kolmogorov is faster on energies on a plane than incremental
 #: breadth-first search: 0.70 to 0.95 of the time; below, 0.7 to 1.2. It has no bound on the number of paths:
@@ -81,12 +91,16 @@ def worth_a_gpu(network: FlowNetwork, threads: int, in_use: bool) -> bool:
 
 
 def worth_a_contraction(network: FlowNetwork) -> bool:
-    """Whether a network on the host may have cycles of arcs with more capacity than any minimum cut."""
+    """Whether a network on the host may have cycles of arcs with more capacity than any minimum cut.
+
+    Closures have many such arcs, but hardly a cycle.
+    """
     return (
         network.num_arcs >= FEW_ARCS
         and network.num_arcs >= ARCS_OF_PATHS * network.num_vertices
         and seldom_saturated(network.capacity)
         and may_have_cycles(network)
+        and not Features(network, "cpu", 1, None).one_way
     )
 
 
@@ -123,7 +137,8 @@ class Features:
     @cached_property
     def sample(self) -> ArcSample:
         """Some arcs."""
-        return sample_arcs(self.on_host, ARCS if self.arcs >= ARCS_FOR_MANY_THREADS else ARCS_FOR_PLANES)
+        least = ARCS if self.arcs >= ARCS_FOR_MANY_THREADS else ARCS_FOR_PLANES
+        return sample_arcs(self.on_host, max(least, arcs_to_expect_terminals(self.on_host)))
 
     @cached_property
     def hubs(self) -> bool:
@@ -136,9 +151,24 @@ class Features:
         return may_be_on_a_plane(self.on_host) and is_energy_on_a_plane(self.sample)
 
     @cached_property
+    def one_way(self) -> bool:
+        """Whether most vertices have an arc at a terminal, and other arcs lead one way: closures, moves."""
+        return has_terminals_everywhere(self.sample) and not has_equal_capacities(self.sample)
+
+    @cached_property
+    def many_neighbours(self) -> bool:
+        """Whether most vertices have an arc at a terminal, and very many other arcs."""
+        return self.arcs >= ARCS_OF_NEIGHBOURS * self.size and has_terminals_everywhere(self.sample)
+
+    @cached_property
+    def unit(self) -> bool:
+        """Whether all capacities are the same."""
+        return have_one_value(self.on_host.capacity)
+
+    @cached_property
     def seldom_saturated(self) -> bool:
-        """Whether most arcs have so much capacity that no flow saturates them."""
-        return seldom_saturated(self.on_host.capacity)
+        """Whether most arcs with a finite capacity have so much that no flow saturates them."""
+        return seldom_saturated(self.on_host.capacity, infinite=False)
 
     @property
     def few_threads(self) -> bool:
@@ -152,14 +182,16 @@ class Features:
         return self.threads > 1 and self.arcs >= (MANY_ARCS if self.few_threads else enough)
 
     @property
-    def plane_first(self) -> bool:
-        """Whether one thread is faster on an energy on a plane than all on any network."""
-        return self.on_a_plane and not self.hubs and (self.few_threads or not self.work_for_threads)
+    def one_thread(self) -> bool:
+        """Whether one thread is faster on an energy than all are on any network."""
+        return not self.hubs and (self.few_threads or not self.work_for_threads)
 
 
 PUSH_RELABEL = Attempt("serial-hi-pr")
 ON_GPU = (Attempt("cuda-push-relabel"),)
 INCREMENTAL = Attempt("serial-incremental-bfs")
+PSEUDOFLOW = Attempt("serial-pseudoflow", budget=PSEUDOFLOW_SHARE)
+DINIC_IF_THIN = Attempt("serial-dinic", budget=DINIC_SHARE_IF_THIN)
 DINIC = Attempt("serial-dinic", budget=DINIC_SHARE)
 #: The first one gives up where few vertices are active at a time, the second one where trees would be deep.
 PATHS = Attempt("multicore-paths", budget=inf), Attempt("serial-pseudoflow", budget=inf)
@@ -181,7 +213,7 @@ RULES: tuple[Rule[Features], ...] = (
     ),
     Rule(
         lambda it: it.size >= SMALL and it.arcs >= DENSE * it.size**2,
-        (Attempt("serial-dinic", budget=DINIC_SHARE_IF_DENSE), PUSH_RELABEL),
+        (DINIC, PUSH_RELABEL),
         "dense network: distances are short",
         families="ac-dense",
     ),
@@ -191,33 +223,48 @@ RULES: tuple[Rule[Features], ...] = (
         "few arcs: this method is fast on all kinds of small networks",
     ),
     Rule(
+        lambda it: it.arcs < ARCS_OF_PATHS * it.size and it.work_for_threads,
+        (DINIC_IF_THIN, PATHS[0], PUSH_RELABEL),
+        FOR_THREADS,
+    ),
+    Rule(
         lambda it: it.arcs < ARCS_OF_PATHS * it.size,
-        (Attempt("serial-dinic", budget=DINIC_SHARE_IF_THIN), PUSH_RELABEL),
+        (DINIC_IF_THIN, PUSH_RELABEL),
         "thin network: a few paths may be all of it",
     ),
     Rule(
-        lambda it: it.plane_first and it.arcs < ARCS_OF_LARGE_ENERGY,
+        lambda it: it.one_thread and it.on_a_plane and it.arcs < ARCS_OF_LARGE_ENERGY,
         (INCREMENTAL,),
         "an energy on a plane: short paths lead to a cut",
         "flow",
     ),
     Rule(
-        lambda it: it.plane_first,
+        lambda it: it.one_thread and it.on_a_plane,
         (Attempt("serial-boykov-kolmogorov", budget=KOLMOGOROV_SHARE), INCREMENTAL),
         "an energy on a plane: short paths lead to a cut",
         "flow",
+    ),
+    Rule(
+        lambda it: it.one_thread and (it.unit or it.many_neighbours),
+        (DINIC, PSEUDOFLOW, PUSH_RELABEL),
+        "unit capacities, or an energy with many neighbours: distances are short",
+    ),
+    Rule(
+        lambda it: it.one_thread and it.one_way,
+        (INCREMENTAL._replace(budget=INCREMENTAL_SHARE), PSEUDOFLOW, PUSH_RELABEL),
+        "an energy with arcs one way: few paths saturate an arc between vertices",
     ),
     Rule(lambda it: it.work_for_threads and it.hubs, (DINIC, *PATHS, PUSH_RELABEL), FOR_THREADS),
     Rule(lambda it: it.work_for_threads, (*PATHS, PUSH_RELABEL), FOR_THREADS, "flow-threads"),
     Rule(
         lambda it: it.hubs,
-        (DINIC, PUSH_RELABEL),
+        (DINIC, PSEUDOFLOW, PUSH_RELABEL),
         "some vertices have very many arcs, so distances are short",
         families="rmat-flow",
     ),
     Rule(
         lambda it: not it.seldom_saturated,
-        (Attempt("serial-pseudoflow"),),
+        (PSEUDOFLOW, PUSH_RELABEL),
         "the fastest on one thread where pushes saturate most arcs",
         "flow",
     ),

@@ -13,7 +13,8 @@ from ..graph.residual import ResidualArrays
 from ..kernels.constants import ZERO
 from ..network import distances_to_sink
 from ..solving.options import NoOptions
-from ..solving.run import Control, GaveUp
+from ..solving.run import Control
+from .watch import run_watched
 
 
 def solve(net: ResidualArrays, options: NoOptions, control: Control) -> Array:
@@ -22,8 +23,7 @@ def solve(net: ResidualArrays, options: NoOptions, control: Control) -> Array:
     trees = make_trees(net)
     monitor = control.monitor()
     plant(net, trees, monitor)
-    if not grow(net, trees, control.most_scans(len(net.excess) + len(net.head)), monitor):
-        raise GaveUp("paths are long")
+    run_watched(lambda: grow(net, trees, monitor), net, control, "paths are long")
     height = np.full(len(net.excess), len(net.excess) + 1, dtype=net.head.dtype)
     distances_to_sink(net, height, trees.queue, ZERO, ZERO, ZERO, False)
     return height

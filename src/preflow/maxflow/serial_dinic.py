@@ -29,7 +29,6 @@ Pseudo-code
 ::
 
     repeat:                                                                   run
-        if the arc scans and pushes exceed the budget: give up
         search from both ends, level by level, until they meet                find_levels
         if one search ends before: stop
         for each source:                                                      block
@@ -60,8 +59,9 @@ from ..network import distances_to_sink
 from ..network.arcs import arcs_of, end, first, head, opposite
 from ..solving.monitor import Monitor
 from ..solving.options import CheckedOptions
-from ..solving.run import Control, GaveUp
+from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
+from .watch import run_watched
 
 
 @dataclass(frozen=True)
@@ -272,9 +272,7 @@ def send_along(
 
 
 @kernel
-def block(
-    net: ResidualArrays, state: DinicState, source: np.uint64, work_limit: np.uint64, monitor: Monitor
-) -> None:
+def block(net: ResidualArrays, state: DinicState, source: np.uint64, monitor: Monitor) -> None:
     """Send excess of a source along shortest paths until there is no further one.
 
     It ends before that if the work reaches the limit after a path.
@@ -291,7 +289,7 @@ def block(
             if first < depth:
                 depth = first
                 v = np.uint64(net.head[net.reverse[state.path[first]]])
-            if counts[ARC_SCANS] + counts[PUSHES] >= work_limit:
+            if must_end(monitor):
                 break  # one phase may send many long paths
             continue
         # Go down over the next admissible arc.
@@ -317,16 +315,11 @@ def block(
 
 
 @kernel
-def run(net: ResidualArrays, state: DinicState, both: bool, work_limit: np.uint64, monitor: Monitor) -> bool:
-    """Find levels and block them until no source reaches the sink, or the solve is stopped.
-
-    Return False if the work reaches the limit before.
-    """
+def run(net: ResidualArrays, state: DinicState, both: bool, monitor: Monitor) -> None:
+    """Find levels and block them until no source reaches the sink, or the solve ends before that."""
     counts = monitor.counts
     sources, sinks = find_ends(net, state)
     while not must_end(monitor):
-        if counts[ARC_SCANS] + counts[PUSHES] >= work_limit:
-            return False
         sources, sinks = begin_search(net, state, sources, sinks)
         source_end, sink_end, met = find_levels(net, state, sources, sinks, both, monitor)
         counts[GLOBAL_RELABELS] += ONE
@@ -335,10 +328,9 @@ def run(net: ResidualArrays, state: DinicState, both: bool, work_limit: np.uint6
         i = ZERO
         while i < sources:
             if state.height[state.from_source[i]] > ZERO:
-                block(net, state, np.uint64(state.from_source[i]), work_limit, monitor)
+                block(net, state, np.uint64(state.from_source[i]), monitor)
             i += ONE
         forget_levels(state, source_end, sink_end)
-    return True
 
 
 def solve(net: ResidualArrays, options: DinicOptions, control: Control) -> Array:
@@ -347,8 +339,8 @@ def solve(net: ResidualArrays, options: DinicOptions, control: Control) -> Array
     n, dtype = len(net.excess), net.head.dtype
     lists = (np.zeros(n, dtype=dtype) for _ in range(2))
     state = DinicState(*lists, *(np.empty(n, dtype=dtype) for _ in range(4)))
-    if not run(net, state, options.both_ends, control.most_scans(n + len(net.head)), control.monitor()):
-        raise GaveUp("paths are many or long")
+    monitor = control.monitor()
+    run_watched(lambda: run(net, state, options.both_ends, monitor), net, control, "paths are many or long")
     height = state.height
     height[:] = n + 1
     distances_to_sink(net, height, state.from_sink, ZERO, ZERO, ZERO, False)

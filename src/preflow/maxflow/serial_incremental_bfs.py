@@ -28,6 +28,7 @@ from ..solving.monitor import Monitor
 from ..solving.options import NoOptions
 from ..solving.run import Control
 from ..stats import GLOBAL_RELABELS
+from .watch import run_watched
 
 
 @kernel
@@ -44,12 +45,17 @@ def solve(net: ResidualArrays, options: NoOptions, control: Control) -> Array:
     monitor = control.monitor()
     forests = make_forests(net, n)
     begin(net, forests, monitor)
-    while not search(net, forests, monitor, True):
-        if len(forests.first_orphan) > n + 2:
-            monitor.counts[GLOBAL_RELABELS] += 1
-            forests = make_forests(net, n)
-            begin(net, forests, monitor)
-        forests = with_more_levels(forests)
+
+    def go_on() -> None:
+        nonlocal forests
+        while not search(net, forests, monitor, True):
+            if len(forests.first_orphan) > n + 2:
+                monitor.counts[GLOBAL_RELABELS] += 1
+                forests = make_forests(net, n)
+                begin(net, forests, monitor)
+            forests = with_more_levels(forests)
+
+    run_watched(go_on, net, control, "forests were repaired often")
     height = np.full(n, n + 1, dtype=net.head.dtype)
     distances_to_sink(net, height, forests.next_orphan, ZERO, ZERO, ZERO, False)
     return height

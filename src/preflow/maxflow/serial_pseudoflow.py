@@ -54,6 +54,7 @@ for each label that occurs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -487,9 +488,9 @@ def merge_trees(
 def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> Array:
     """Run the first stage in place and return exact heights; see the module's docstring.
 
-    If it may give up, it does so where most arcs are never saturated: then trees are deep.
+    With an infinite budget it gives up where most arcs are never saturated: then trees are deep.
     """
-    if control.budget is not None and seldom_saturated(net.residual):
+    if control.budget == inf and seldom_saturated(net.residual):
         raise GaveUp("most arcs are never saturated")
     control.progress[:] = net.excess.sum(dtype=np.float64)
     n, dtype = len(net.excess), net.head.dtype
@@ -500,6 +501,7 @@ def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> 
     control.counts[PUSHES] += pushes
     if not control.stopped:
         merge_trees(net, height, vertex, options, False, control)
+        control.check_budget("trees are deep")
     height[:] = n + 1
     distances_to_sink(net, height, order, ZERO, ZERO, ZERO, False)
     return height

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from math import inf
 from operator import length_hint
 from typing import Any, TypeVar
 
@@ -27,7 +28,7 @@ from ..stats import (
 )
 from .method import Method
 from .monitor import Monitor
-from .options import UNLIMITED, limit
+from .options import limit
 from .outside import OutsideMethod
 from .result import Status
 from .threads import begin_tasks
@@ -79,7 +80,6 @@ class Control:
     delays: NDArray[np.uint64] | None = None
     #: of the attempt that runs, see :class:`preflow.solving.plan.Attempt`; None: it must not give up
     budget: float | None = None
-    scanned_before: int = 0  #: arc scans and pushes of the attempts before
     #: what the solver adds to the reason for its choice
     remarks: list[str] = field(default_factory=list)
     #: rules of the method that ended the solve without a proof
@@ -103,7 +103,6 @@ class Control:
         rows = np.zeros((threads, COUNTER_ROW), dtype=np.uint64)
         rows[0] = self.thread_counts.sum(axis=0)
         rows[:, [WORK_LIMIT, RELABEL_OPERATIONS]] = self.counts[[WORK_LIMIT, RELABEL_OPERATIONS]]
-        object.__setattr__(self, "scanned_before", self.scanned)
         object.__setattr__(self, "threads", threads)
         object.__setattr__(self, "thread_counts", rows)
 
@@ -127,18 +126,6 @@ class Control:
         """Give the attempt that begins its budget."""
         object.__setattr__(self, "budget", budget)
 
-    @property
-    def scanned(self) -> int:
-        """The arc scans and pushes of all threads so far."""
-        return int(self.thread_counts[:, [PUSHES, ARC_SCANS]].sum())
-
-    def most_scans(self, size: int) -> np.uint64:
-        """Return how many arc scans and pushes there may be before the attempt gives up.
-
-        `size` is the number of arcs and vertices of the instance.
-        """
-        return UNLIMITED if self.budget is None else limit(self.scanned_before + self.budget * size)
-
     def weigh_relabels(self, operations: int) -> None:
         """Let a global relabel count for this many operations."""
         self.thread_counts[:, RELABEL_OPERATIONS] = operations
@@ -149,6 +136,16 @@ class Control:
         What a method that gives up returns means nothing.
         """
         self.thread_counts[:, WORK_LIMIT] = operations and self.operations + operations
+
+    def limit_by_budget(self, size: int, share: float = 1.0) -> None:
+        """Allow the operations of a share of the budget from now on, for `size` arcs and vertices."""
+        budget = inf if self.budget is None else self.budget
+        self.limit_work(0 if budget == inf else max(1, int(limit(budget * share * size))))
+
+    def check_budget(self, reason: str) -> None:
+        """Raise GaveUp for a reason if the operations of the budget are made."""
+        if self.budget is not None and self.gave_up:
+            raise GaveUp(reason)
 
     @property
     def gave_up(self) -> bool:

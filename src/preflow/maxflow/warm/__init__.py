@@ -885,7 +885,6 @@ class MaxFlow(Changing[MaxFlowResult]):
                 with call.timed("build"):
                     kept.empty()
             solved = _solve_by_method(call, kept.state)
-            assert solved is not None
             if by_rule and solved[1]:
                 kept.count_work_of_empty(call.control.operations - before)
         reaching, finished = solved
@@ -1004,16 +1003,11 @@ def _repair(call: FlowCall, kept: _Kept) -> tuple[NDArray[np.bool_], bool] | Non
     return repaired
 
 
-def _solve_by_method(call: FlowCall, state: FlowState) -> tuple[NDArray[np.bool_], bool] | None:
-    """Run the method and the second stage; return which vertices reach the sink, and whether it finished.
-
-    Return None if the method gave up: see :meth:`preflow.solving.run.Control.limit_work`.
-    """
+def _solve_by_method(call: FlowCall, state: FlowState) -> tuple[NDArray[np.bool_], bool]:
+    """Run the method and the second stage; return which vertices reach the sink, and whether it finished."""
     net = state.net
     deficits = begin_deficits(net, np.flatnonzero(net.excess < 0))
     height = call.by_plan(lambda _: call.first_heights(net))
-    if call.control.gave_up:
-        return None
     with call.timed("recover"):
         reaching = height <= len(height)
         finished = not net.excess[reaching].any()

@@ -10,7 +10,7 @@ from ...forests.boykov_kolmogorov import SINK, grow, make_trees, plant
 from ...graph.integer_grid import IntegerGrid
 from ...gridcut.pixel_major import deficits_reach, grid_solution, grid_state, interior
 from ...gridcut.solution import GridFlow, GridSolution
-from ...solving.options import UNLIMITED, NoOptions
+from ...solving.options import NoOptions
 from ...solving.run import Control
 
 
@@ -27,7 +27,7 @@ def solve(grid: IntegerGrid, start: GridFlow | None, options: NoOptions, control
     trees = make_trees(state)
     monitor = control.monitor()
     plant(state, trees, monitor)
-    grow(state, trees, UNLIMITED, monitor)
+    grow(state, trees, monitor)
     if control.stopped:
         control.check_wanted()
         return grid_solution(grid, state, deficits_reach(grid, state), False)
