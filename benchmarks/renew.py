@@ -65,8 +65,10 @@ _PEERS = "--peer ortools --peer thinhpf --peer pymaxflow"
 _ALONE = f"--no-peers {_RUN}"
 
 RENEWALS = (
-    Renewal("flow", "cpu", 8, f"benchmarks papers irregular --problem max_flow {_ONE} {_PEERS}"),
-    Renewal("flow-peers", "cpu", 15, "benchmarks.scripts.flow_peers FILE", True),
+    Renewal(
+        "flow", "cpu", 15, f"benchmarks papers irregular applications --problem max_flow {_ONE} {_PEERS}"
+    ),
+    Renewal("flow-peers", "cpu", 20, "benchmarks.scripts.flow_peers FILE", True),
     Renewal("grids", "cpu", 10, f"benchmarks grids {_ONE} --peer pymaxflow --baseline pymaxflow"),
     Renewal(
         "matching",
@@ -83,6 +85,7 @@ RENEWALS = (
         "benchmarks.lemon.measure_matching --suite general --suite general-pairs --rounds 3 --out FILE",
     ),
     Renewal("traps", "cpu", 5, "benchmarks.scripts.traps FILE"),
+    Renewal("choice", "cpu", 30, "benchmarks.scripts.choice FILE", True),
     Renewal("flow-memory", "cpu", 1, "benchmarks.scripts.flow_memory FILE"),
     Renewal("flow-threads", "gpu", 2, "benchmarks.scripts.flow_threads FILE 21"),
     Renewal(

@@ -7,9 +7,9 @@ Rules of `auto` may be fitted to the families of FITTED, with other seeds than t
 are for the test alone. Each instance comes as generated, with its vertices shuffled, with terminals apart,
 and with infinite capacities if it has arcs that no cut contains. After each method has run once, those near
 the best one and "auto" take turns, and the least time of each counts: on one thread CPU seconds, else
-wall-clock seconds. A method is stopped after three times the time of "auto". The first ratio is of the time
-without the build of the residual network, which does not depend on the method, the second one of the whole
-call.
+wall-clock seconds. A method is stopped after PATIENCE times the first run of "auto". The first ratio is of
+the time without the build of the residual network, which does not depend on the method, the second one of
+the whole call.
 """
 
 from __future__ import annotations
@@ -65,14 +65,15 @@ HELD_OUT = {
     "dexp-line": ("4096x4x10",),
 }
 SEEDS = (35, 36)
-VARIANTS: Mapping[str, Callable[[MaxFlowProblem], MaxFlowProblem]] = {
+FORMS: Mapping[str, Callable[[MaxFlowProblem], MaxFlowProblem]] = {
     "as generated": lambda problem: problem,
     "shuffled": shuffled,
     "apart": with_terminals_apart,
     "infinite": with_infinite_capacities,
 }
-#: Seconds after which "auto" is stopped, and the least such seconds for a method.
-LIMIT, LEAST = 60.0, 0.5
+#: Wall-clock seconds after which "auto" is stopped, the least such seconds for a method, and the most as a
+#: multiple of those of "auto".
+LIMIT, LEAST, PATIENCE = 60.0, 2.0, 4.0
 #: Methods within this factor of the best one take this number of turns.
 NEAR, TURNS = 1.5, 4
 #: Facts about a run that are no operation counts.
@@ -82,13 +83,13 @@ AUTO = "auto"
 
 def cases() -> Iterator[tuple[dict[str, Any], Callable[[], MaxFlowProblem]]]:
     """Yield what a row says of an instance, and a function that makes it."""
-    for group, families in (("fitted", FITTED), ("held out", HELD_OUT)):
-        for name, sizes in families.items():
+    for group, members in (("fitted", FITTED), ("held out", HELD_OUT)):
+        for name, sizes in members.items():
             for size, seed in zip(sizes, SEEDS, strict=False):
-                for variant, change in VARIANTS.items():
-                    row = {"instance": f"{name} {size} {variant}", "family": name, "group": group}
+                for form, change in FORMS.items():
+                    row = {"instance": f"{name} {size} {form}", "family": name, "families": group}
                     yield (
-                        row | {"variant": variant, "seed": seed},
+                        row | {"form": form, "seed": seed},
                         lambda name=name, size=size, seed=seed, change=change: change(  # type: ignore[misc]
                             family(name).generate(size, seed=seed)
                         ),
@@ -106,7 +107,7 @@ def candidates(threads: int) -> list[str]:
 
 
 def row_of(instance: FlowInstance, threads: int) -> dict[str, Any]:
-    """Return the times and counts of "auto" and of the methods, and the ratios of "auto" to the best ones."""
+    """Return the times of "auto" and of the methods, counts of "auto" and of the best one, and ratios."""
 
     def contestant(method: str, limit: float) -> Contestant:
         return PROBLEMS["min_cut"].contestant(f"preflow:{method}", SolverSettings(threads, limit))
@@ -125,8 +126,9 @@ def row_of(instance: FlowInstance, threads: int) -> dict[str, Any]:
         return min(each.total - (0.0 if build else each.seconds["build"]) for each in runs[method])
 
     everyone[AUTO].load(instance)
+    begin = time.monotonic()
     take_turn(AUTO)
-    limit = min(max(3 * runs[AUTO][0].total, LEAST), LIMIT) if AUTO in runs else LIMIT
+    limit = min(max(PATIENCE * (time.monotonic() - begin), LEAST), LIMIT)
     for method in candidates(threads):
         everyone[method] = contestant(method, limit)
         everyone[method].load(instance)
@@ -148,8 +150,8 @@ def row_of(instance: FlowInstance, threads: int) -> dict[str, Any]:
         found |= {f"best{title}": best, f"ratio{title}": ratio, f"seconds{title}": shown}
     last = {method: outcomes[-1].detail for method, outcomes in runs.items()}
     counts = {
-        method: {key: count for key, count in detail.items() if key not in NO_COUNTS and count}
-        for method, detail in last.items()
+        method: {key: count for key, count in last[method].items() if key not in NO_COUNTS and count}
+        for method in sorted({AUTO, found["best"]} & last.keys())
     }
     chosen = last.get(AUTO, {})
     attempts = [each["method"] for each in chosen.get("attempts", ())]
@@ -169,15 +171,15 @@ def main() -> None:
         if (name, threads) in kept or not any(fnmatchcase(name, pattern) for pattern in patterns):
             continue
         instance = FlowInstance.from_problem(make())
-        if row["variant"] == "infinite" and not np.isinf(instance.one_way().capacity).any():
+        if row["form"] == "infinite" and not np.isinf(instance.one_way().capacity).any():
             continue
         rows.append(row | row_of(instance, threads))
-        shown = ("instance", "group", "auto chose", "best", "ratio", "ratio of the call", "seconds")
+        shown = ("instance", "families", "auto chose", "best", "ratio", "ratio of the call", "seconds")
         print(*(rows[-1][key] for key in shown), flush=True)
         write_rows(path, rows)
     for group in ("fitted", "held out"):
         ratios = [
-            row["ratio"] or np.inf for row in rows if row["group"] == group and row["threads"] == threads
+            row["ratio"] or np.inf for row in rows if row["families"] == group and row["threads"] == threads
         ]
         if ratios:
             late = sum(ratio > 1.25 for ratio in ratios)

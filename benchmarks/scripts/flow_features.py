@@ -20,57 +20,26 @@ import numpy as np
 
 import preflow
 from benchmarks.instances.traps import dead_end, leaking_path, long_path
-from preflow.generators import family, grid_2d, grid_3d
+from preflow.generators import family
 from preflow.graph.network import MaxFlowProblem
 from preflow.maxflow import policy
 
 from ..records import write_rows
 from ..suites.flow import PHOTOGRAPHS, photograph_cut
+from .choice import FITTED, HELD_OUT
 
 #: The functions of :mod:`preflow.maxflow.policy` that decide.
 DECISIONS = ("choose", *(name for name in vars(policy) if name.startswith("worth_")))
 #: Calls of which the median counts.
 CALLS = 7
-#: Sizes of the generated families.
-FAMILIES = {
-    "rmf-wide": ("16x16", "32x16", "64x8", "64x16", "96x24"),
-    "rmf-long": ("8x512", "16x1024"),
-    "rlg-wide": ("256x32", "1024x32", "4096x64", "16384x64"),
-    "rlg-long": ("64x1024", "64x8192"),
-    "line-moderate": ("4096x4x32", "16384x4x128"),
-    "exp-line": ("4096x4x32",),
-    "ac-dense": ("800", "2000"),
-    "mesh": ("256x256",),
-    "two-level": ("256x128",),
-    "square-mesh": ("300x6",),
-    "cheriyan": ("40x40x40",),
-    "goldberg-bad": ("20000",),
-    "dinic-bad": ("2000",),
-    "rmat-flow": ("15x8x1", "17x8x1", "15x8x1000", "17x8x1000"),
-    "roads": ("200000x1", "200000x1000"),
-    "barabasi-albert": ("50000x5",),
-    "column-surface": ("64x64x32",),
-    "ishikawa": ("80x80x24",),
-    "deconvolution": ("33x33x11",),
-    "expansion-move": ("288x384x16",),
-}
 
 
 def cases(seed: int) -> dict[str, Callable[[], MaxFlowProblem]]:
     """Return the networks by name."""
     made: dict[str, Callable[[], MaxFlowProblem]] = {
         f"{name} {size}": partial(family(name).generate, size, seed=seed)
-        for name, sizes in FAMILIES.items()
+        for name, sizes in {**FITTED, **HELD_OUT}.items()
         for size in sizes
-    }
-    made |= {
-        "grid 150x150": partial(grid_2d, 150, 150, seed=seed),
-        "grid 300x300": partial(grid_2d, 300, 300, seed=seed),
-        "grid 600x600 8n": partial(grid_2d, 600, 600, connectivity=8, contrast=True, seed=seed),
-        "grid 1000x1000": partial(grid_2d, 1000, 1000, seed=seed),
-        "grid 40^3": partial(grid_3d, 40, 40, 40, seed=seed),
-        "grid 64^3 contrast": partial(grid_3d, 64, 64, 64, contrast=True, seed=seed),
-        "grid 100^3": partial(grid_3d, 100, 100, 100, seed=seed),
     }
     made |= {f"{name} {c}n": partial(photograph_cut, name, c) for name in PHOTOGRAPHS for c in (4, 8)}
     made |= {

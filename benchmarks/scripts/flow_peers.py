@@ -47,6 +47,12 @@ FAMILIES = (
     ("rmat-flow", "17"),
     ("superpixels", "200000"),
     ("surface", "200000"),
+    ("column-surface", "128x128x48"),
+    ("ishikawa", "160x160x24"),
+    ("deconvolution", "33x33x11"),
+    ("expansion-move", "288x384x16"),
+    ("tetrahedra", "40000"),
+    ("barabasi-albert", "50000x5"),
 )
 #: A seed that no rule of `auto` was made with.
 SEED = 35

@@ -310,18 +310,20 @@ def flow_batch(name: str) -> Table:
     return Table(["batch", "items", "1 thread", "4 threads", "16 threads", "GPU"], rows)
 
 
-def traps(name: str) -> Table:
-    """Return the time of ``auto`` over that of the best method, on instances that are hard for one method."""
-    found: dict[tuple[str, int], list[tuple[float, str]]] = {}
+def beside_best(name: str, *keys: str) -> Table:
+    """Return the time of ``auto`` over that of the best method, for rows that agree in some columns."""
+    found: dict[tuple[Any, ...], list[tuple[float, str]]] = {}
     for row in read(name).rows:
-        found.setdefault((row["problem"], row["threads"]), []).append((row["ratio"], row["instance"]))
+        found.setdefault(tuple(row[key] for key in keys), []).append((row["ratio"], row["instance"]))
     rows = []
-    for (problem, threads), ratios in found.items():
+    for group, ratios in found.items():
         worst, where = max(ratios)
         middle = statistics.median(value for value, _ in ratios)
-        cells = [str(threads), str(len(ratios)), f"{middle:.2f}", f"{worst:.2f}"]
-        rows.append([f"`{problem}`", *cells, where])
-    return Table(["problem", "threads", "instances", "median", "worst", "on"], rows)
+        cells = (
+            f"`{cell}`" if key == "problem" else str(cell) for key, cell in zip(keys, group, strict=True)
+        )
+        rows.append([*cells, str(len(ratios)), f"{middle:.2f}", f"{worst:.2f}", where])
+    return Table([*keys, "instances", "median", "worst", "on"], rows)
 
 
 def grids_gpu(name: str) -> Table:
@@ -568,7 +570,8 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         "flow-threads": _threads("flow-threads", calls_on_threads, "network"),
         "flow-gpu": Shown(flow_gpu, ("flow-gpu",)),
         "flow-batch": Shown(flow_batch, ("flow-batch",)),
-        "traps": Shown(traps, ("traps",)),
+        "traps": Shown(lambda name: beside_best(name, "problem", "threads"), ("traps",)),
+        "choice": Shown(lambda name: beside_best(name, "families", "form", "threads"), ("choice",)),
         "grid-cut-peers": _peers("grids", "grid_cut", "grid"),
         "grids-threads": _threads(
             "grids-threads",

@@ -26,8 +26,8 @@ def test_a_row_for_each_form_of_an_instance(
     choice.main()
     rows = read_record(path).rows
     forms = ["as generated", "shuffled", "apart", "infinite"]
-    assert [row["variant"] for row in rows] == 2 * forms
-    assert [row["group"] for row in rows] == 4 * ["fitted"] + 4 * ["held out"]
+    assert [row["form"] for row in rows] == 2 * forms
+    assert [row["families"] for row in rows] == 4 * ["fitted"] + 4 * ["held out"]
     for row in rows:
         seconds = row["seconds"]
         assert set(seconds) == {"auto", *choice.candidates(1)}
