@@ -36,6 +36,7 @@ import preflow.gridcut.multicore_lockfree
 import preflow.gridcut.multicore_merging
 import preflow.gridcut.serial_incremental_bfs
 import preflow.maxflow.cuda_push_relabel
+import preflow.maxflow.multicore_merging
 import preflow.maxflow.multicore_paths
 import preflow.maxflow.serial_boykov_kolmogorov
 import preflow.maxflow.serial_dinic
@@ -94,6 +95,7 @@ MAXFLOW_HOSTSOLVER_SOLVE: list[maxflow.HostSolver] = [
     preflow.papers.baselines.serial_augmenting_paths.solve,
     preflow.papers.baselines.multicore_synchronous.solve,
     preflow.papers.wu_he_hong.multicore_lockfree.solve,
+    preflow.maxflow.multicore_merging.solve,
     preflow.maxflow.multicore_paths.solve,
     preflow.papers.wu_he_hong.cuda_coloring.solve,
     preflow.papers.wu_he_hong.cuda_lockfree.solve,

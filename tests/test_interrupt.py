@@ -69,6 +69,7 @@ SLOW_ON_GPU = {"search_share": 0, "work_factor": 0.01, "step_limit": 1, "step_fa
         {"method": "multicore-lockfree-arg", "threads": 3, "options": SLOW},
         {"method": "multicore-anderson-setubal", "threads": 3, "options": SLOW},
         {"method": "multicore-paths", "threads": 3, "options": {**SLOW, "budget": None}},
+        {"method": "multicore-merging", "threads": 3, "options": {"blocks": 20, "budget": None}},
         pytest.param({"method": "cuda-push-relabel", "options": SLOW_ON_GPU}, marks=pytest.mark.gpu),
     ],
     ids=lambda arguments: arguments["method"],

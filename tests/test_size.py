@@ -29,15 +29,15 @@ LINES = {
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
-    "forests": 1143,  # repair of kept forests, which left maxflow and gridcut
+    "forests": 1937,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3941,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 11994,  # one reader finds columns of all tables; tables of other problems are refused; tuples
-    "gridcut": 7508,  # what auto does is rows of rules with budgets; the order of directions in words
+    "gridcut": 6785,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2660,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 2822,  # the heap of three problems; groups of cut trees
-    "maxflow": 11006,  # attempts watch their progress; columns of tables are named
+    "kernels": 2839,  # the heap of three problems; groups of cut trees; kinds of blocks of networks
+    "maxflow": 11246,  # attempts watch their progress; threads search and merge blocks of networks
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 437,  # which functions each class of networks has
     "papers": 6940,  # pieces of several solvers are beside them
@@ -49,7 +49,7 @@ LINES = {
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.
-KINDS = 472
+KINDS = 493
 
 
 def lines() -> dict[str, int]:

@@ -29,6 +29,7 @@ from preflow.distributed.memory import MemoryExchange
 from preflow.distributed.partition import border_of, divide
 from preflow.distributed.sweeps import Progress, relabel, run_sweeps
 from preflow.errors import VerificationError
+from preflow.forests import merging
 from preflow.gridcut import multicore_merging
 from preflow.solving.run import Control
 from tests.invariants.incremental_search import check_invariants
@@ -118,7 +119,7 @@ def test_threads_within_regions(
 ) -> None:
     """Blocks of two pixels are searched and merged."""
     monkeypatch.setattr(grid_region.GridRegion, "_threads_for", lambda region, control: control.threads)
-    monkeypatch.setattr(multicore_merging, "LEAST_BLOCK", 2)
+    monkeypatch.setattr(merging, "LEAST_BLOCK", 2)
     check_answer(network, regions, MemoryExchange(threads))
 
 

@@ -64,6 +64,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "multicore-synchronous": {**RELABELS, "few_active": [1, 128], "pulses": [False, True]},
     "multicore-lockfree": {"relabel_period": [*PERIOD, None], "concurrent_relabel": [True, False]},
     "multicore-lockfree-arg": {"relabel_period": PERIOD},
+    "multicore-merging": {"blocks": [1, 2, 20], "repartition": [True, False], "budget": [None, 0.5]},
     "multicore-paths": {
         **RELABELS,
         "budget": [None, math.inf],

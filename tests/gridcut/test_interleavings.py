@@ -1,4 +1,4 @@
-"""Who has which region of a grid, in every state that two or three threads can reach in tiny cases."""
+"""Who has which region of a network, in every state that two or three threads can reach in tiny cases."""
 
 from __future__ import annotations
 
@@ -8,16 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflow.forests.incremental_search import Forests, make_forests
-from preflow.gridcut.multicore_merging import borders, regions
-from preflow.gridcut.multicore_merging.blocks import (
-    Blocks,
-    Faces,
-    close_face,
-    coarser_blocks,
-    make_faces,
-    plan_blocks,
-)
-from preflow.gridcut.multicore_merging.regions import CLOSED, Regions, make_regions
+from preflow.forests.merging import borders, regions
+from preflow.forests.merging.parts import Blocks, Faces, close_face
+from preflow.forests.merging.regions import CLOSED, Regions, make_regions
+from preflow.gridcut.multicore_merging.blocks import Boxes, coarser_boxes, make_parts, plan_boxes
 from preflow.gridcut.pixel_major import GridState
 from preflow.kernels import atomics
 from preflow.solving.monitor import Monitor
@@ -128,7 +122,7 @@ def work(num_blocks: int, faces: list[tuple[int, int]], num_threads: int, parts:
 class Part(NamedTuple):
     """What change_partition is given of a partition."""
 
-    state: GridState
+    net: GridState
     blocks: Blocks
     faces: Faces
     regions: Regions
@@ -157,17 +151,17 @@ def two_partitions(num_threads: int) -> Parts:
     forests.parent[2:8] = [4, 1, 0, 4, 0, 4]
     barrier = impatient_barrier(num_threads)
 
-    def part(blocks: Blocks) -> Part:
-        faces = make_faces(blocks, offsets, np.int32)
-        hold_constant((faces.ends, faces.direction, faces.box, faces.first))
-        return Part(state, blocks, faces, make_regions(int(blocks.counts.prod()), faces.ends), barrier)
+    def part(boxes: Boxes) -> Part:
+        blocks, faces = make_parts(boxes, offsets, state, 1)
+        hold_constant((*blocks, *faces[:4]))
+        return Part(state, blocks, faces, make_regions(len(blocks.first) - 1, faces.ends), barrier)
 
-    blocks = plan_blocks((1, 6), pad, 3)
-    parts = Parts(part(blocks), part(coarser_blocks(blocks)), forests)
+    boxes = plan_boxes((1, 6), pad, 3)
+    parts = Parts(part(boxes), part(coarser_boxes(boxes)), forests)
     parts.first.regions.depth[:] = [(1, 2), (3, 1), (1, 1)]
-    for face in range(len(parts.first.faces.direction)):
-        close_face(state, blocks, parts.first.faces, np.uint64(face))
-    hold_constant((*blocks[:4], *parts.second.blocks[:4], state.step, forests.label))
+    for face in range(len(parts.first.faces.ends)):
+        close_face(state, parts.first.faces, np.uint64(face))
+    hold_constant((state.step, forests.label))
     return parts
 
 
@@ -184,7 +178,7 @@ def change(num_threads: int) -> Outcome:
     def check_end(shared: Parts, results: list[bool]) -> None:
         assert all(results)
         for name, found, wanted in (
-            ("residual", shared.first.state.residual, one.first.state.residual),
+            ("residual", shared.first.net.residual, one.first.net.residual),
             ("kept", shared.second.faces.kept, one.second.faces.kept),
             ("parent", shared.forests.parent[2:8], one.forests.parent[2:8]),
             ("queued", shared.forests.queued, one.forests.queued),
@@ -231,7 +225,7 @@ MUTANTS: Mutants = {
     ),
     "partition: marks plainly what others mark": (
         "partition",
-        mutate(borders.mark_border, "marks-plainly-what-others-mark", "forests.queued[p] = CAN_GROW"),
+        mutate(borders.mark_border, "marks-plainly-what-others-mark", "forests.queued[v] = CAN_GROW"),
         "data race",
     ),
     "partition: looks plainly at a parent that another thread takes away": (
@@ -239,7 +233,7 @@ MUTANTS: Mutants = {
         mutate(
             borders.cut_off,
             "looks-plainly-at-a-parent-that-another-thread-takes-away",
-            "if forests.label[p] != 0 and np.uint64(forests.parent[p]) == d:",
+            "if forests.label[v] != 0 and np.uint64(forests.parent[v]) == a:",
         ),
         "data race",
     ),

@@ -15,19 +15,14 @@ import preflow
 from benchmarks.instances.traps import opposite_sides
 from preflow.certify.grid import check_grid_flow, check_grid_labels, lower_bound
 from preflow.errors import InvalidInputError
+from preflow.forests.merging import BLOCK_NANOSECONDS, MERGE_NANOSECONDS, blocks_wanted
 from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.neighbourhood import both_ways
 from preflow.gridcut import multicore_merging
-from preflow.gridcut.multicore_merging import MergingOptions, blocks_wanted
-from preflow.gridcut.multicore_merging.blocks import (
-    block_box,
-    coarser_blocks,
-    make_faces,
-    plan_blocks,
-    row_of,
-    rows_of,
-)
+from preflow.gridcut.multicore_merging import MergingOptions
+from preflow.gridcut.multicore_merging.blocks import coarser_boxes, make_parts, plan_boxes
+from preflow.gridcut.pixel_major import GridState
 from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
 
@@ -129,18 +124,22 @@ def test_faces_are_all_arcs_between_blocks(seed: int) -> None:
     half = {tuple(int(step) for step in rng.integers(-3, 4, axes)) for _ in range(8)}
     offsets = both_ways(sorted(offset for offset in half if offset > (0,) * axes) or [(1,) * axes])
     pad = 7
-    blocks = plan_blocks(shape, pad, int(rng.integers(1, 40)))
+    boxes = plan_boxes(shape, pad, int(rng.integers(1, 40)))
     if seed % 2:
-        blocks = coarser_blocks(blocks)
-    faces = make_faces(blocks, np.array(offsets), np.int32)
+        boxes = coarser_boxes(boxes)
+    size = int(np.prod(shape)) + 2 * pad
+    state = GridState(
+        np.zeros(size * len(offsets), np.int32), np.zeros(size, np.int32), np.zeros(len(offsets), np.uint64)
+    )
+    blocks, faces = make_parts(boxes, np.array(offsets), state, 1 + seed % 3)
     number = pad + np.arange(np.prod(shape)).reshape(shape)
-    block_of = np.full(shape, -1)
-    for block in range(int(np.prod(blocks.counts))):
-        box = np.zeros((2, axes), np.int64)
-        block_box(blocks, np.uint64(block), box)
-        part = block_of[tuple(slice(low, high) for low, high in box.T)]
-        assert (part == -1).all()
-        part[...] = block
+    block_of = np.full(size, -1)
+    for block in range(int(np.prod(boxes.counts))):
+        for run in range(int(blocks.first[block]), int(blocks.first[block + 1])):
+            part = block_of[blocks.begin[run] : blocks.end[run]]
+            assert (part == -1).all()
+            part[...] = block
+    block_of = block_of[pad : size - pad].reshape(shape)
     assert (block_of >= 0).all()
     expected = set()
     for direction, offset in list(enumerate(offsets))[::2]:
@@ -151,9 +150,10 @@ def test_faces_are_all_arcs_between_blocks(seed: int) -> None:
                 expected.add((int(number[tail]), direction, int(block_of[tail]), int(block_of[head])))
     found = []
     for face, ends in enumerate(faces.ends.tolist()):
-        for row in range(rows_of(faces.box[face])):
-            first, last = row_of(blocks, faces.box[face], row)
-            found += [(p, int(faces.direction[face]), *ends) for p in range(int(first), int(last))]
+        part = slice(int(faces.first[face]), int(faces.first[face + 1]))
+        found += [
+            (p, a, *ends) for p, a in zip(faces.tail[part].tolist(), faces.name[part].tolist(), strict=True)
+        ]
     assert len(found) == int(faces.first[-1]) == len(expected)
     assert set(found) == expected
 
@@ -166,9 +166,9 @@ def test_blocks_are_near_to_cubes() -> None:
         ((30, 2000, 2000), 64, [1, 8, 8]),
         ((1, 1), 64, [1, 1]),
     ):
-        blocks = plan_blocks(shape, 0, wanted)
+        blocks = plan_boxes(shape, 0, wanted)
         assert blocks.counts.tolist() == counts
-        others = coarser_blocks(blocks)
+        others = coarser_boxes(blocks)
         assert others.counts.tolist() == [(count + 1) // 2 for count in counts]
         for length, first, second in zip(shape, blocks.cuts.tolist(), others.cuts.tolist(), strict=True):
             assert not (set(first) & set(second)) - {0, length}
@@ -213,9 +213,7 @@ def test_several_threads_solve_blocks_and_merge() -> None:
     for _ in range(20):
         control = Control(threads=2)
         multicore_merging.solve(grid, None, MergingOptions(blocks=50, repartition=False), control)
-        spent = control.thread_counts[
-            :, [multicore_merging.BLOCK_NANOSECONDS, multicore_merging.MERGE_NANOSECONDS]
-        ]
+        spent = control.thread_counts[:, [BLOCK_NANOSECONDS, MERGE_NANOSECONDS]]
         if (spent > 0).all():
             break
     else:

@@ -25,7 +25,11 @@ from tests.support.strategies import SmallProblem, float_capacities, small_probl
 
 PARALLEL = [method.name for method in preflow.methods("max_flow") if method.parallel]
 #: Options under which even small networks are solved by several threads.
-EAGER = {"multicore-paths": {"budget": None}, "multicore-synchronous": {"few_active": 1}}
+EAGER = {
+    "multicore-paths": {"budget": None},
+    "multicore-merging": {"blocks": 20, "budget": None},
+    "multicore-synchronous": {"few_active": 1},
+}
 FAMILY_SIZES = [
     ("rmf-wide", "12x6"),
     ("rmf-long", "4x40"),

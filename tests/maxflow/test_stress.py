@@ -32,6 +32,8 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-lockfree", {}),
     ("multicore-lockfree-arg", {}),
     ("multicore-paths", {"budget": None}),
+    ("multicore-merging", {"blocks": 6, "repartition": False, "budget": None}),
+    ("multicore-merging", {"blocks": 20, "budget": None}),
 ]
 
 
@@ -73,7 +75,9 @@ def test_random_delays(method: str, options: dict[str, Any], monkeypatch: pytest
             method=method,
             threads=threads,
             time_limit=HANGS,
-            options={"relabel_period": (0.5, 1.0, 8.0)[seed % 3], **options},
+            options=options
+            if "blocks" in options
+            else {"relabel_period": (0.5, 1.0, 8.0)[seed % 3], **options},
         )
         result.verify()
         assert result.value == value, seed

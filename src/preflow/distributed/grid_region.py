@@ -43,6 +43,7 @@ from ..forests.incremental_search import (
     search_all,
     with_more_levels,
 )
+from ..forests.paths import sweep
 from ..forests.repair import repair, with_depths
 from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
@@ -56,7 +57,6 @@ from ..gridcut.pixel_major import (
     grid_state,
     search_from_deficits,
     state_dtype,
-    sweep,
 )
 from ..gridcut.policy import ARCS_FOR_THREADS, threads_for
 from ..gridcut.serial_incremental_bfs import IncrementalBfsOptions, grow_from_boxes, make_boxes

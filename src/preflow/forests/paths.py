@@ -13,7 +13,18 @@ import numpy as np
 from ..arrays import Indices, Int64, ResidualNetwork
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
-from ..network.arcs import capacity, head, no_arc, num_vertices, opposite, place, take, terminal
+from ..network.arcs import (
+    arcs_of,
+    capacity,
+    head,
+    no_arc,
+    num_vertices,
+    opposite,
+    place,
+    push_along,
+    take,
+    terminal,
+)
 from ..solving.monitor import Monitor
 from ..stats import PUSHES
 
@@ -30,6 +41,37 @@ def serve_at_vertices(net: ResidualNetwork, monitor: Monitor) -> None:
             monitor.counts[PUSHES] += ONE
             monitor.progress[0] -= amount
         v += ONE
+
+
+@kernel
+def sweep(net: ResidualNetwork, begin: np.uint64, end: np.uint64) -> np.uint64:
+    """Push excess of a run of vertices to the sink, or to neighbours that can send there; count pushes."""
+    pushes = ZERO
+    v = begin
+    while v < end:
+        excess = terminal(net, v, True)
+        if excess > 0:
+            amount = min(excess, terminal(net, v, False))
+            if amount > 0:
+                take(net, v, True, amount)
+                take(net, v, False, amount)
+                excess -= amount
+                pushes += ONE
+            a, last = arcs_of(net, v)
+            while a < last and excess > 0:
+                w = head(net, v, a)
+                there = terminal(net, w, False)
+                if there > 0:
+                    amount = min(min(capacity(net, v, w, a, False), there), excess)
+                    if amount > 0:
+                        push_along(net, v, w, a, amount)
+                        take(net, v, True, amount)
+                        take(net, w, False, amount)
+                        excess -= amount
+                        pushes += ONE
+                a += ONE
+        v += ONE
+    return pushes
 
 
 @kernel

@@ -149,34 +149,6 @@ def add_flow(
             i += ONE
 
 
-@kernel
-def sweep(state: GridState, first: np.uint64, last: np.uint64) -> np.uint64:
-    """Push excess of a run of pixels to neighbours that have a deficit; return the number of pushes."""
-    residual, terminal = state.residual, state.terminal
-    degree = np.uint64(len(state.step))
-    pushes = ZERO
-    p = first
-    while p < last:
-        excess = terminal[p]
-        if excess > 0:
-            for direction in range(degree):
-                d = np.uint64(direction)
-                q = head(state, p, d)
-                if terminal[q] < 0:
-                    left = residual[place(state, p, d)]
-                    if left > 0:
-                        amount = min(min(left, -terminal[q]), excess)
-                        push_along(state, p, q, d, amount)
-                        terminal[q] += amount
-                        excess -= amount
-                        pushes += ONE
-                        if excess == 0:
-                            break
-            terminal[p] = excess
-        p += ONE
-    return pushes
-
-
 def grid_state(grid: IntegerGrid, start: Any | None = None, threads: int = 1) -> GridState:
     """Return the state of a grid with no flow, or with an earlier flow cut off at the capacities.
 

@@ -57,6 +57,7 @@ from ..forests.incremental_search import (
     set_work_limit,
     with_more_levels,
 )
+from ..forests.paths import sweep
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
@@ -66,7 +67,7 @@ from ..solving.monitor import Monitor
 from ..solving.options import CheckedOptions, NonNegativeInteger
 from ..solving.run import Control
 from ..stats import PUSHES
-from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior, sweep
+from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
 from .solution import GridFlow, GridSolution
 
 #: Number of pixels of a box. The state of a box, and of the pixels around it that its forests reach, fits in

@@ -19,7 +19,7 @@ fewer than 2**31 vertices, arcs and edges: larger instances need Numba.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -52,13 +52,16 @@ def declared(path: Path | None = None) -> Iterator[tuple[str, str, int]]:
             name, _, rest = line.lstrip("* ").partition(" ")
             arguments, _, some = rest.partition(" with ")
             only = dict(each.split("=") for each in some.split())
-            kinds = (with_members(kind) for kind in _cases(with_members(arguments), choices, only))
+            kinds = _cases(arguments, choices, only, with_members)
             for kind in dict.fromkeys(kind.replace(" ", "") for kind in kinds):
                 yield name, kind, line.count("*", 0, 2)
 
 
-def _cases(text: str, choices: list[Choice], only: dict[str, str]) -> Iterator[str]:
-    """Yield a text for every combination of the choices in it."""
+def _cases(
+    text: str, choices: list[Choice], only: dict[str, str], with_members: Callable[[str], str]
+) -> Iterator[str]:
+    """Yield a text with its members for every combination of the choices in it, those named first first."""
+    text = with_members(text)
     used = set(CHOICE.findall(text))
     for names, cases in choices:
         if used.intersection(names):
@@ -68,7 +71,7 @@ def _cases(text: str, choices: list[Choice], only: dict[str, str]) -> Iterator[s
                     chosen = text
                     for name in names:
                         chosen = chosen.replace(f"{{{name}}}", made[name])
-                    yield from _cases(chosen, choices, only)
+                    yield from _cases(chosen, choices, only, with_members)
             return
     yield text
 

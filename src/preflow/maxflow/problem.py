@@ -31,6 +31,9 @@ HI_PR = "Goldberg's HI_PR codes; Cihan 2010, section 5.2.2"
 AS_PUBLISHED = {"path_length": 1, "drain": False}
 WU_HE_HONG = "Wu, He and Hong 2011, chapter 5"
 
+#: Orphans per arc that a search of "multicore-merging" may process.
+ORPHANS_PER_ARC = 2.0
+
 METHODS = (
     Method(
         "serial-generic",
@@ -217,6 +220,16 @@ METHODS = (
             "narrow": "budget=None lets it solve networks with narrow levels, too",
             "dinic_share": "method='auto' begins with Dinic's algorithm where distances are short",
         },
+    ),
+    Method(
+        "multicore-merging",
+        "maxflow.multicore_merging",
+        "MergingOptions",
+        "incremental searches of blocks, then of larger blocks across these; then blocks are merged",
+        "Liu and Sun 2010; preflow",
+        parallel=True,
+        then=(Attempt("serial-hi-pr"),),
+        budget=ORPHANS_PER_ARC,
     ),
     CudaMethod(
         "cuda-push-relabel",

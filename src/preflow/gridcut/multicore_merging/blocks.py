@@ -1,28 +1,28 @@
-"""A grid divided into blocks, and the arcs between blocks, which can be closed and opened again.
+"""A grid divided into boxes, the blocks of :mod:`preflow.forests.merging`, and the faces between them.
 
-A closed arc has residual capacity 0, and so has its opposite; the capacities that they had are stored in
-`Faces.kept`. So a search that starts in a block stays in it, and no kernel computes where a block ends. The
-arcs of one direction between two blocks are a face. The tails of a face form a box of pixels; they are listed
-when the face is closed for the first time.
+A run is a row of a box. The arcs of one direction between two blocks are a face; its tails form a box, too.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from ...arrays import Indices, Int64, Integers, Number
-from ...kernels.constants import ONE, ZERO
+from ...arrays import Indices, Int64, Number
+from ...forests.merging.parts import Blocks, Faces
+from ...kernels.constants import ONE
 from ...kernels.kernel import kernel
-from ...network.arcs import head, opposite, place
+from ...network.arcs import forest_dtypes
+from ...parallel.pieces import run_pieces
 from ..pixel_major import GridState
 
 
-class Blocks(NamedTuple):
-    """A partition of a grid into blocks."""
+class Boxes(NamedTuple):
+    """A partition of a grid into boxes."""
 
     #: shape (ndim,): along each axis: the length of the grid, the number of blocks, and the difference of the
     #: numbers of two neighbouring pixels
@@ -35,20 +35,7 @@ class Blocks(NamedTuple):
     pad: np.uint64  #: number of the first pixel
 
 
-class Faces(NamedTuple):
-    """The arcs between blocks, face by face: those of forward directions, each with its opposite."""
-
-    ends: NDArray[np.uint32]  #: shape (faces, 2): block of the tails, and of the heads
-    direction: NDArray[np.uint64]  #: shape (faces,)
-    #: shape (faces, 2, ndim): the tails: lowest index along each axis, and one past the highest
-    box: NDArray[np.int64]
-    #: shape (faces + 1,): the arcs of face k are ``first[k]`` to ``first[k + 1] - 1`` in `tail` and `kept`
-    first: NDArray[np.uint64]
-    tail: Indices  #: shape (arcs,): tail of each arc
-    kept: Integers  #: shape (arcs, 2): residual capacities of closed arcs and of their opposites
-
-
-def plan_blocks(shape: tuple[int, ...], pad: int, wanted: int) -> Blocks:
+def plan_boxes(shape: tuple[int, ...], pad: int, wanted: int) -> Boxes:
     """Divide a grid into about `wanted` blocks, as close to cubes as possible."""
     counts = np.ones(len(shape), dtype=np.int64)
     pixels, axes = math.prod(shape), len(shape)
@@ -62,13 +49,13 @@ def plan_blocks(shape: tuple[int, ...], pad: int, wanted: int) -> Blocks:
     lengths = np.array(shape, dtype=np.int64)
     strides = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], dtype=np.int64)
     places = np.minimum(np.arange(counts.max() + 1), counts[:, None])
-    return Blocks(lengths, counts, strides, lengths[:, None] * places // counts[:, None], np.uint64(pad))
+    return Boxes(lengths, counts, strides, lengths[:, None] * places // counts[:, None], np.uint64(pad))
 
 
-def coarser_blocks(blocks: Blocks) -> Blocks:
+def coarser_boxes(boxes: Boxes) -> Boxes:
     """Return a partition with half as many blocks along each axis; its faces cut blocks in the middle."""
     rows = []
-    for row, count in zip(blocks.cuts, blocks.counts.tolist(), strict=True):
+    for row, count in zip(boxes.cuts, boxes.counts.tolist(), strict=True):
         middle = (row[:count] + row[1 : count + 1]) // 2
         parts = (count + 1) // 2
         even = row[count] * np.arange(1, parts) // parts
@@ -76,28 +63,28 @@ def coarser_blocks(blocks: Blocks) -> Blocks:
         rows.append(np.unique([0, *middle[nearest], row[count]]))
     counts = np.array([len(row) - 1 for row in rows], dtype=np.int64)
     cuts = np.array([np.pad(row, (0, counts.max() + 1 - len(row)), mode="edge") for row in rows])
-    return blocks._replace(counts=counts, cuts=cuts.astype(np.int64))
+    return boxes._replace(counts=counts, cuts=cuts.astype(np.int64))
 
 
 @kernel
-def block_box(blocks: Blocks, block: Number, box: NDArray[np.int64]) -> None:
+def block_box(boxes: Boxes, block: Number, box: NDArray[np.int64]) -> None:
     """Write the box of a block: lowest index along each axis, and one past the highest."""
     left = np.int64(block)
-    for i in range(len(blocks.shape)):
-        axis = len(blocks.shape) - 1 - i
-        place = left % blocks.counts[axis]
-        left //= blocks.counts[axis]
-        box[0, axis] = blocks.cuts[axis, place]
-        box[1, axis] = blocks.cuts[axis, place + 1]
+    for i in range(len(boxes.shape)):
+        axis = len(boxes.shape) - 1 - i
+        place = left % boxes.counts[axis]
+        left //= boxes.counts[axis]
+        box[0, axis] = boxes.cuts[axis, place]
+        box[1, axis] = boxes.cuts[axis, place + 1]
 
 
 @kernel
-def place_of(blocks: Blocks, axis: int, index: Int64) -> Int64:
+def place_of(boxes: Boxes, axis: int, index: Int64) -> Int64:
     """Return the position along an axis of the block that has an index."""
-    first, last = np.int64(0), blocks.counts[axis] - 1
+    first, last = np.int64(0), boxes.counts[axis] - 1
     while first < last:
         middle = (first + last + 1) // 2
-        if blocks.cuts[axis, middle] <= index:
+        if boxes.cuts[axis, middle] <= index:
             first = middle
         else:
             last = middle - 1
@@ -114,23 +101,23 @@ def rows_of(box: NDArray[np.int64]) -> Int64:
 
 
 @kernel
-def row_of(blocks: Blocks, box: NDArray[np.int64], row: Int64) -> tuple[np.uint64, np.uint64]:
+def row_of(boxes: Boxes, box: NDArray[np.int64], row: Int64) -> tuple[np.uint64, np.uint64]:
     """Return the first pixel of a row of a box, and one past the last."""
-    last = len(blocks.shape) - 1
+    last = len(boxes.shape) - 1
     left = row
     number = box[0, last]
     for i in range(last):
         axis = last - 1 - i
         length = box[1, axis] - box[0, axis]
-        number += (box[0, axis] + left % length) * blocks.strides[axis]
+        number += (box[0, axis] + left % length) * boxes.strides[axis]
         left //= length
-    first = blocks.pad + np.uint64(number)
+    first = boxes.pad + np.uint64(number)
     return first, first + np.uint64(box[1, last] - box[0, last])
 
 
 @kernel
 def list_faces(
-    blocks: Blocks,
+    boxes: Boxes,
     offsets: NDArray[np.int64],
     ends: Indices,
     direction: NDArray[np.uint64],
@@ -142,7 +129,7 @@ def list_faces(
 
     `offsets` has a row for each direction; `scratch` has seven rows.
     """
-    shape, counts = blocks.shape, blocks.counts
+    shape, counts = boxes.shape, boxes.counts
     axes = len(shape)
     own, other, place, least, most = scratch[0:2], scratch[2:4], scratch[4], scratch[5], scratch[6]
     faces, arcs = 0, 0
@@ -150,7 +137,7 @@ def list_faces(
     for axis in range(axes):
         num_blocks *= counts[axis]
     for block in range(num_blocks):
-        block_box(blocks, block, own)
+        block_box(boxes, block, own)
         for pair in range(len(offsets) // 2):
             offset = offsets[2 * pair]
             inside = True
@@ -158,8 +145,8 @@ def list_faces(
                 low = max(own[0, axis] + offset[axis], 0)
                 high = min(own[1, axis] + offset[axis], shape[axis])
                 inside &= low < high
-                least[axis] = place_of(blocks, axis, low)
-                most[axis] = place_of(blocks, axis, high - 1)
+                least[axis] = place_of(boxes, axis, low)
+                most[axis] = place_of(boxes, axis, high - 1)
                 place[axis] = least[axis]
             while inside:
                 head = 0
@@ -167,7 +154,7 @@ def list_faces(
                     head = head * counts[axis] + place[axis]
                 if head != block:
                     if len(first) > 0:
-                        block_box(blocks, head, other)
+                        block_box(boxes, head, other)
                         amount = 1
                         for axis in range(axes):
                             box[faces, 0, axis] = max(own[0, axis], other[0, axis] - offset[axis])
@@ -189,10 +176,43 @@ def list_faces(
     return faces
 
 
-def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: DTypeLike) -> Faces:
-    """Return the faces of a partition, all of them open."""
-    axes = len(blocks.shape)
+@kernel
+def list_rows(
+    boxes: Boxes, first: NDArray[np.uint64], begin: Indices, end: Indices, box: NDArray[np.int64]
+) -> None:
+    """Write the rows of all blocks; `first` says where those of each begin, and `box` is scratch."""
+    for block in range(len(first) - 1):
+        block_box(boxes, block, box)
+        for row in range(rows_of(box)):
+            k = first[block] + np.uint64(row)
+            begin[k], end[k] = row_of(boxes, box, row)
+
+
+@kernel
+def list_tails(boxes: Boxes, box: NDArray[np.int64], first: NDArray[np.uint64], tail: Indices) -> None:
+    """Write the tails of faces, each of which has a row of `box`, from ``first[0]`` on."""
+    for face in range(len(box)):
+        k = first[face]
+        for row in range(rows_of(box[face])):
+            p, end = row_of(boxes, box[face], row)
+            while p < end:
+                tail[k] = p
+                k += ONE
+                p += ONE
+
+
+def make_parts(
+    boxes: Boxes, offsets: NDArray[np.int64], state: GridState, threads: int
+) -> tuple[Blocks, Faces]:
+    """Return the blocks of a partition and the faces between them, all of them open."""
+    axes = len(boxes.shape)
+    _, name, index = forest_dtypes(state)
+    sides = [np.diff(row[: count + 1]) for row, count in zip(boxes.cuts, boxes.counts.tolist(), strict=True)]
+    rows = np.array([math.prod(lengths) for lengths in product(*sides[:-1])], dtype=np.int64)
+    first_row = np.append(0, np.cumsum(np.repeat(rows, boxes.counts[-1]))).astype(np.uint64)
+    begin, end = np.empty((2, int(first_row[-1])), dtype=index)
     scratch = np.empty((7, axes), dtype=np.int64)
+    list_rows(boxes, first_row, begin, end, scratch[:2])
     count = 0
     for fill in (False, True):
         arrays = (
@@ -201,48 +221,11 @@ def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: DType
             np.zeros((count, 2, axes), dtype=np.int64),
             np.zeros(count + 1 if fill else 0, dtype=np.uint64),
         )
-        count = list_faces(blocks, offsets, *arrays, scratch)
-    arcs = int(arrays[-1][-1])
-    index = np.uint32 if math.prod(blocks.shape.tolist()) + 2 * int(blocks.pad) < 2**32 else np.uint64
-    return Faces(*arrays, np.empty(arcs, dtype=index), np.empty((arcs, 2), dtype=residual_dtype))
-
-
-@kernel
-def close_face(state: GridState, blocks: Blocks, faces: Faces, face: np.uint64) -> np.uint64:
-    """Close the arcs of a face and list them; return how many arcs and opposites were not saturated."""
-    residual = state.residual
-    d = faces.direction[face]
-    k = faces.first[face]
-    unsaturated = ZERO
-    for row in range(rows_of(faces.box[face])):
-        p, end = row_of(blocks, faces.box[face], row)
-        while p < end:
-            arc, back = place(state, p, d), place(state, head(state, p, d), opposite(state, d))
-            faces.tail[k] = p
-            faces.kept[k, 0] = residual[arc]
-            faces.kept[k, 1] = residual[back]
-            unsaturated += np.uint64(residual[arc] > 0) + np.uint64(residual[back] > 0)
-            residual[arc] = 0
-            residual[back] = 0
-            k += ONE
-            p += ONE
-    return unsaturated
-
-
-@kernel
-def arcs_of(faces: Faces, face: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the first arc of a face in `tail` and `kept`, and one past the last."""
-    return faces.first[face], faces.first[face + ONE]
-
-
-@kernel
-def open_face(state: GridState, faces: Faces, face: np.uint64) -> None:
-    """Restore the capacities of the arcs of a face."""
-    residual = state.residual
-    d = faces.direction[face]
-    k, end = arcs_of(faces, face)
-    while k < end:
-        p = np.uint64(faces.tail[k])
-        residual[place(state, p, d)] = faces.kept[k, 0]
-        residual[place(state, head(state, p, d), opposite(state, d))] = faces.kept[k, 1]
-        k += ONE
+        count = list_faces(boxes, offsets, *arrays, scratch)
+    ends, direction, box, first = arrays
+    arcs = int(first[-1])
+    tail = np.empty(arcs, dtype=index)
+    run_pieces(lambda face, last: list_tails(boxes, box[face:last], first[face:last], tail), count, threads)
+    names = np.repeat(direction.astype(name), np.diff(first).astype(np.int64))
+    kept = np.empty((arcs, 2), dtype=state.residual.dtype)
+    return Blocks(first_row, begin, end), Faces(ends, first, tail, names, kept)

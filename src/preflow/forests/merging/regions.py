@@ -1,4 +1,4 @@
-"""The regions of a grid while blocks are searched and merged, and which thread works on which region.
+"""The regions of a network while blocks are searched and merged, and which thread works on which region.
 
 A region is a block, or several blocks that were merged. It is not searched yet, idle, or busy: one thread
 works on it. A thread without a region takes a block that nobody has searched; else it takes two idle regions
@@ -21,12 +21,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Int64
+from ...arrays import Int64, ResidualNetwork
 from ...kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import back_off
 from ...solving.monitor import Monitor
+from .parts import Blocks, Faces
 
 #: Positions in Regions.shared.
 LOCK, BLOCKS_TAKEN, CLOSED, AT_WORK, CHANGES, GROWN = (np.uint64(k) * PADDING for k in range(6))
@@ -35,9 +36,9 @@ NOT_SEARCHED, IDLE, BUSY = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 class Regions(NamedTuple):
-    """The regions of a grid; a region has the number of one of its blocks."""
+    """The regions; a region has the number of one of its blocks."""
 
-    ends: NDArray[np.uint32]  #: shape (faces, 2): as in :class:`preflow.gridcut.blocks.Faces`
+    ends: NDArray[np.uint32]  #: shape (faces, 2): as in :class:`.parts.Faces`
     #: shape (faces,): number of arcs of a face that were not saturated when it was closed
     weight: NDArray[np.uint64]
     region_of: NDArray[np.uint32]  #: shape (blocks,): region of each block
@@ -51,6 +52,17 @@ class Regions(NamedTuple):
     #: of closed faces. AT_WORK: number of threads that work on a region. CHANGES: how often a region became
     #: idle. GROWN: 1 if the blocks have forests from an earlier partition.
     shared: NDArray[np.uint64]
+
+
+class Merging(NamedTuple):
+    """The state of one partition; all threads share it."""
+
+    net: ResidualNetwork
+    blocks: Blocks
+    faces: Faces
+    regions: Regions
+    barrier: NDArray[np.int64]
+    delays: NDArray[np.uint64] | None = None  #: delays for stress tests, see parallel/delays.py
 
 
 def make_regions(num_blocks: int, ends: NDArray[np.uint32]) -> Regions:
