@@ -40,7 +40,7 @@ def rounds(method: Method) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
 
 SAMPLE = Sample(
     arguments=([[1, 2], [2, 1]],),
-    modules={"linear_assignment": 88},  # the shortest paths and the heap that solvers share
+    modules={"linear_assignment": 90},  # the shortest paths and the heap that solvers share
     solve=solve,
     counted=counted,
     answer=("row", "column"),

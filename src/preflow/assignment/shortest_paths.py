@@ -86,6 +86,15 @@ def number_dtype(costs: DenseCosts | SparseCosts) -> DTypeLike:
     return np.int64 if costs.values.dtype.kind == "i" else np.float64
 
 
+def _as_budget(reads: float) -> int:
+    return int(min(reads, 2.0**60))
+
+
+def budget_of_whole_rows(row_reduction: float, n: int, m: int) -> int:
+    """Return how many costs one pass of row reduction may read without lists."""
+    return _as_budget(row_reduction * (WHOLE_SHARE * n * min(m, WANTED)))
+
+
 def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) -> Start:
     """Return lists, state and work for matrices of the shape of `costs`."""
     _, n, m = costs.shape
@@ -93,12 +102,14 @@ def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) ->
     use_lists = isinstance(costs, SparseCosts) or (options.lists and m > FEW_COLUMNS)
     if isinstance(costs, DenseCosts):
         lists = make_lists(n if use_lists else 0, min(ROOM, m), WANTED, dtype)
-        listed: float = n * WANTED if use_lists else WHOLE_SHARE * n * min(m, WANTED)
     else:
         lists = lists_of(costs)
-        listed = len(costs.values)
-    budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
-    work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
+    if not use_lists:
+        budget = budget_of_whole_rows(options.row_reduction, n, m)
+    else:
+        listed = n * WANTED if isinstance(costs, DenseCosts) else len(costs.values)
+        budget = _as_budget(options.row_reduction * listed)
+    work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), np.uint64(budget))
     return Start(lists, make_state(n, m, dtype), work)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Untyped
 from ..eager import eager
 from ..errors import NotOptimalError, SolverError, VerificationError
 
@@ -77,6 +78,31 @@ class ReadOnlyArrays:
             value = self.__dict__.get(name)
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
+
+    @classmethod
+    def _made_later(cls, fields: dict[str, object], later: Callable[[], dict[str, object]]) -> Self:
+        """Return an object with some fields; `later` returns the others when one of them is first read.
+
+        Arrays in `fields` are read-only.
+        """
+        made = object.__new__(cls)
+        fields["_later"] = later
+        object.__setattr__(made, "__dict__", fields)
+        return made
+
+    def __getattr__(self, name: str) -> Untyped:
+        later = self.__dict__.get("_later")
+        if later is not None and name in self.__dataclass_fields__:
+            self.__dict__.update(later())
+            self.__dict__.pop("_later", None)
+        return object.__getattribute__(self, name)
+
+    def __getstate__(self) -> dict[str, object]:
+        later = self.__dict__.get("_later")
+        if later is not None:
+            self.__dict__.update(later())
+            self.__dict__.pop("_later", None)
+        return self.__dict__
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

@@ -12,10 +12,12 @@ from ...graph.cost_edges import with_edges_read
 from ...method_names import AssignmentMethodName, DeviceName
 from ...progress import Reporter
 from ...solving.call import Request
+from ...solving.quick import is_plain
 from ...solving.timing import timed
 from ..problem import METHODS
 from ..result import AssignmentResult
 from .call import AssignmentCall
+from .small import assign
 
 
 def linear_assignment(
@@ -144,6 +146,18 @@ def linear_assignment(
     >>> result.row.tolist(), result.column.tolist(), result.cost
     ([0, 2], [2, 1], 9)
     """
+    if (
+        is_plain(method, device, threads, time_limit, progress, options)
+        and partial is False
+        and sizes is None
+        and shape is None
+        and weight is None
+        and rows is None
+        and ends is None
+    ):
+        quick = assign(cost, maximize, unmatched_cost)
+        if quick is not None:
+            return quick
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial must be True or False, got {partial!r}")

@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import AnyArray, Array, Number
+from ...arrays import AnyArray, Array, Number, Numbers
 from ...certify.assignment import (
     StoppedError,
     check_assignment,
@@ -73,6 +73,8 @@ BITS = 52
 SHARE = 1 / 16
 #: A proof suffices if its gap is at most this share of the costs of the pairs.
 SMALL_GAP = 2.0**-42
+#: The rounding errors of a cost less those of two singles, and of prices, relative to these numbers.
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
 #: Costs with more pairs, including those of rows added to make a square, are not solved exactly.
 MOST_PAIRS = 1 << 22
 #: Number of roundings in a least reduced cost; distances between points have the most.
@@ -184,6 +186,18 @@ def _finish(costs: Costs, control: Control, found: Solution, item: int) -> None:
 
 
 @kernel
+def is_suspect(match: NDArray[np.int64], u: Numbers, v: Numbers, largest: float) -> bool:
+    """Whether a price of one item, or `largest`, is above LARGE times the costs of the pairs."""
+    size, most = 0.0, largest
+    for i in range(len(match)):
+        size += abs(u[i] + v[match[i]])
+        most = max(most, abs(u[i]))
+    for j in range(len(v)):
+        most = max(most, abs(v[j]))
+    return bool(most > LARGE * size)
+
+
+@kernel
 def find_large_numbers(
     match: NDArray[np.int64],
     u: NDArray[np.float64],
@@ -201,13 +215,7 @@ def find_large_numbers(
     for item in range(len(ending)):
         if ending[item] != SOLVED:
             continue
-        size, most = 0.0, largest[item]
-        for i in range(match.shape[1]):
-            size += abs(u[item, i] + v[item, match[item, i]])
-            most = max(most, abs(u[item, i]))
-        for j in range(v.shape[1]):
-            most = max(most, abs(v[item, j]))
-        suspect[item] = most > LARGE * size
+        suspect[item] = is_suspect(match[item], u[item], v[item], largest[item])
         some = some or suspect[item]
     return some
 

@@ -49,16 +49,16 @@ from ...solving.dispatch import find_method
 from ...solving.run import Control
 from ..problem import METHODS
 from ..result import AssignmentResult
+from ..shortest_paths import FEW_COLUMNS
 from ..singles_result import AssignmentWithSinglesResult
 from .call import AssignmentCall
-from .float_proof import MOST_PAIRS, SMALL_GAP, SOLVED_AGAIN, optimal_prices
+from .float_proof import MOST_PAIRS, ROUNDING, SMALL_GAP, SOLVED_AGAIN, optimal_prices
 
 AnyCosts = TypeVar("AnyCosts", bound=DenseCosts | SparseCosts | PointCosts | DeviceCosts)
-#: Up to this part of useful pairs, a dense matrix is solved as a sparse one: its many equal costs are hard.
+#: Up to this part of useful pairs, a dense matrix of more than FEW_COLUMNS rows or columns is solved as a
+#: sparse one: its many equal costs are hard.
 #: With about two useful pairs in each of 2,000 rows, that took 0.03 s instead of 2.9 s.
 MOST_USEFUL = 0.1
-#: The rounding errors of a cost less those of two singles, and of prices, relative to these numbers.
-ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 class Reduced(NamedTuple):
@@ -72,15 +72,7 @@ def assign_with_singles(
     cost: AnyArray, maximize: bool, sizes: AnyArray, unmatched_cost: AnyArray, request: Request
 ) -> AssignmentWithSinglesResult:
     """Find the best pairs where singles have a cost: see :func:`preflow.linear_assignment`."""
-    given = as_costs(cost, maximize, sizes, request.most_threads, may_be_huge=True)
-    costs: HostCostsOfPairs = given.on_host() if isinstance(given, DeviceCosts) else given
-    if costs.base is not None:
-        raise InvalidInputError("with unmatched_cost, integer costs are at most 2**59 in size")
-    singles = Singles(*read_unmatched_cost(costs, unmatched_cost))
-    if singles.rows.dtype.kind == "f" and costs.dtype.kind == "i":
-        costs, given = _as_floats(costs), _as_floats(given)
-    _check_sums(costs, singles)
-    problem = Problem(costs, singles, request)
+    given, problem = read_problem(cost, maximize, sizes, unmatched_cost, request)
     call = problem.call(problem.limit)
 
     def solve() -> AssignmentWithSinglesResult:
@@ -89,6 +81,21 @@ def assign_with_singles(
             return _result(problem, given, found, call)
 
     return call.run(solve, request)
+
+
+def read_problem(
+    cost: AnyArray, maximize: bool, sizes: AnyArray, unmatched_cost: AnyArray, request: Request
+) -> tuple[HostCostsOfPairs | DeviceCosts, Problem]:
+    """Return the costs of pairs where the caller has them, and the problem, checked."""
+    given = as_costs(cost, maximize, sizes, request.most_threads, may_be_huge=True)
+    costs: HostCostsOfPairs = given.on_host() if isinstance(given, DeviceCosts) else given
+    if costs.base is not None:
+        raise InvalidInputError("with unmatched_cost, integer costs are at most 2**59 in size")
+    singles = Singles(*read_unmatched_cost(costs, unmatched_cost))
+    if singles.rows.dtype.kind == "f" and costs.dtype.kind == "i":
+        costs, given = _as_floats(costs), _as_floats(given)
+    _check_sums(costs, singles)
+    return given, Problem(costs, singles, request)
 
 
 @dataclass(frozen=True)
@@ -180,7 +187,7 @@ def _reduced(
     change = cut_off(costs.values, limit) - singles.rows[:, :, None]
     change -= singles.columns[:, None, :]
     change *= sign
-    if may_choose and not costs.leading:
+    if may_choose and not costs.leading and max(n, m) > FEW_COLUMNS:
         useful = change[0] < 0
         if np.count_nonzero(useful) <= MOST_USEFUL * useful.size:
             row, column = np.nonzero(useful)
