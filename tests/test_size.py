@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2123,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
-    "assignment": 10970,  # equal rows and columns of dense costs; batches on a GPU count unproved items
+    "assignment": 10970,  # equal rows and columns of dense costs; one kernel for small matrices
     "bipartite": 5078,  # columns of tables are named
     "certify": 4827,  # what a cut allows counts here, and what lower bounds bring into it
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
@@ -43,7 +43,7 @@ LINES = {
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 4610,  # jobs between a least number and a limit, in tables with other names
-    "solving": 2159,  # types of options say what they may be; methods are tables; near options
+    "solving": 2159,  # types of options say what they may be; near options; the road of small calls
     "steps": 2378,  # terminals are joined with what strong arcs reach from them
     "transportation": 5469,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
