@@ -227,6 +227,7 @@ def maxflow() -> Iterator[Call]:
         yield f"sample of arcs {capacities} both={both}", partial(sample_arcs, network)
     network = random_network(20, 80, "int32")
     yield "max_flow, several terminals", partial(verified, preflow.max_flow, network, [0, 1], [2, 3])
+    yield "ultimate_pit", partial(verified, preflow.reductions.ultimate_pit, rng.integers(-9, 9, (6, 6, 4)))
 
 
 def batches() -> Iterator[Call]:

@@ -67,6 +67,7 @@ def top_level(path: Path) -> str:
 COMPUTED = {
     "solving/method.py": "the modules of records: see test_records_name_modules_of_their_problem",
     "kernels/fingerprint.py": "modules of kernels",
+    "network/arcs.py": "modules beside it, which STORED names",
     "kernels/kernel.py": "modules of kernels",
     "kernels/overloads.py": "modules beside those of kernels, for Numba",
     "kernels/kinds.py": "modules of kernels",

@@ -163,6 +163,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "VertexCapacities": lambda: reductions.VertexCapacities.of(NETWORK, {1: 1}, 0, 3),
         "VertexConnectivity": lambda: preflow.vertex_connectivity(graph_of_edges),
         "VertexFlow": lambda: reductions.VertexCapacities.of(NETWORK, {1: 1}, 0, 3).solve(),
+        "UltimatePit": lambda: reductions.ultimate_pit([[[3, -1]]]),
         "UndirectedGraph": lambda: preflow.UndirectedGraph.from_edges([("a", "b", 3)]),
         "UnwrappedPhase": lambda: vision.unwrap_phase(5 * IMAGE),
         "Volume": lambda: vision.Volume(np.zeros((2, 2, 2)), np.eye(4)),

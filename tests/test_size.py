@@ -23,7 +23,7 @@ LINES = {
     ".": 2123,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
     "assignment": 10970,  # equal rows and columns of dense costs; one kernel for small matrices
     "bipartite": 5078,  # columns of tables are named
-    "certify": 4827,  # what a cut allows counts here, and what lower bounds bring into it
+    "certify": 4945,  # what a cut allows, with lower bounds; the proof of pits
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 2243,  # columns of tables are named; searches from both ends, by levels
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
@@ -32,24 +32,24 @@ LINES = {
     "forests": 1937,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3941,  # networks of energies, scale-free graphs, and other forms of any flow problem
-    "graph": 11994,  # one reader finds columns of all tables; tables of other problems are refused; tuples
+    "graph": 12117,  # one reader finds columns of all tables; wrong tables are refused; block models of mines
     "gridcut": 6785,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2660,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 2843,  # the heap of three problems; groups of cut trees; kinds of blocks of networks
-    "maxflow": 11246,  # attempts watch their progress; threads search and merge blocks of networks
+    "kernels": 2846,  # the heap of three problems; groups of cut trees; kinds of blocks of networks
+    "maxflow": 11259,  # attempts watch their progress; threads search and merge blocks of networks
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
-    "network": 437,  # which functions each class of networks has
+    "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
-    "reductions": 4610,  # jobs between a least number and a limit, in tables with other names
+    "reductions": 4873,  # jobs between a least number and a limit, in tables with other names; pits
     "solving": 2159,  # types of options say what they may be; near options; the road of small calls
     "steps": 2378,  # terminals are joined with what strong arcs reach from them
     "transportation": 5469,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.
-KINDS = 495
+KINDS = 497
 
 
 def lines() -> dict[str, int]:

@@ -146,6 +146,7 @@ def samples() -> dict[str, Sample]:
             lambda: reductions.AssignmentAsTransport.of([[3, 2], [1, 4]]).solve(),
         ),
         "ProjectSelection": _both(reductions.select_projects, ([3, -1], [(0, 1)]), ([3, -2, 4], [(0, 1)])),
+        "UltimatePit": _both(reductions.ultimate_pit, ([[[3, -1]], [[-1, -1]]],), ([[[4, -1]], [[2, -3]]],)),
         "RoundedMatrix": _both(
             reductions.round_matrix, ([[0.5, 1.25], [0.75, 0.5]],), ([[0.5, 2.25], [0.25, 0.5]],)
         ),
@@ -254,6 +255,9 @@ def _graphs() -> dict[str, Sample]:
         "VertexConnectivity of two vertices": _both(vertices, (directed, 1, 3), (directed, 3, 2)),
         "EdgeCover of floats": _both(reductions.minimum_weight_edge_cover, (loops,), (floats,)),
         "GeneralBMatching of floats": _both(reductions.general_b_matching, (loops, 2), (floats, 1)),
+        "UltimatePit of floats": _both(
+            reductions.ultimate_pit, ([[[0.3, -0.1]], [[-0.1, -1]]],), ([[[4, -1]], [[2.5, -3]]],)
+        ),
         "TJoin of floats": _both(reductions.t_join, (loops, [0, 1]), (loops, [0, 2])),
         "PostmanTour of floats": _both(reductions.chinese_postman, (loops,), (floats,)),
     }

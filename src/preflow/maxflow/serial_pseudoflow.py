@@ -59,7 +59,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, DType, Indices
+from ..arrays import Array, DType, Indices, Int64, ResidualNetwork
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import prefetch, relaxed_load
 from ..kernels.clock import now
@@ -67,7 +67,18 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.work_limit import must_end
 from ..network import distances_to_sink
-from ..network.arcs import arcs_of, first, head, no_arc, opposite
+from ..network.arcs import (
+    arcs_of,
+    capacity,
+    exchange_flow,
+    fetch_arc,
+    first,
+    head,
+    no_arc,
+    opposite,
+    push_along,
+)
+from ..network.pattern import PatternNetwork
 from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, CheckedOptions, PositiveNumber, limit
 from ..solving.run import Control, GaveUp
@@ -149,11 +160,9 @@ def make_records(n: int, dtype: DType) -> Array:
 
 
 @kernel
-def fetch_ahead(net: ResidualArrays, forest: Forest, v: np.uint64) -> None:
+def fetch_ahead(net: ResidualNetwork, forest: Forest, v: np.uint64) -> None:
     """Ask for what is read when the next root is taken, and for the record of the one behind it."""
-    a = np.uint64(forest.vertex[v, CURRENT])
-    prefetch(net.head, a)
-    prefetch(net.residual, a)
+    fetch_arc(net, np.uint64(forest.vertex[v, CURRENT]))
     behind = np.uint64(forest.vertex[v, NEXT])
     if behind != ZERO:
         prefetch(forest.vertex[behind - ONE], ZERO)
@@ -209,12 +218,14 @@ def hang(forest: Forest, v: np.uint64, parent: np.uint64, arc: np.uint64) -> Non
 
 
 @kernel
-def merge(net: ResidualArrays, forest: Forest, v: np.uint64, arc: np.uint64) -> None:
+def merge(net: ResidualNetwork, forest: Forest, v: np.uint64, arc: np.uint64) -> None:
     """Hang the tree of v by v onto the head of a residual arc: turn its path to the root around."""
     none = no_arc(net)
     parent = head(net, v, arc)
+    flow: Int64 = np.int64(0)
     while True:
         old = np.uint64(forest.vertex[v, UP])
+        flow = exchange_flow(net, v, flow)
         if old == none:
             hang(forest, v, parent, arc)
             break
@@ -228,7 +239,7 @@ def merge(net: ResidualArrays, forest: Forest, v: np.uint64, arc: np.uint64) -> 
 
 @kernel
 def send_up(
-    net: ResidualArrays, forest: Forest, v: np.uint64, rules: PseudoflowRules, monitor: Monitor
+    net: ResidualNetwork, forest: Forest, v: np.uint64, rules: PseudoflowRules, monitor: Monitor
 ) -> np.uint64:
     """Send the excess of a vertex up to its root, and from there to the sink; return the root.
 
@@ -243,13 +254,8 @@ def send_up(
         if arc == none:
             break
         parent = np.uint64(forest.vertex[v, PARENT])
-        back = opposite(net, arc)
-        if rules.backward:
-            arc, back = back, arc
-        capacity = np.int64(net.residual[arc])
-        amount = min(carried, capacity)
-        net.residual[arc] = capacity - amount
-        net.residual[back] += amount
+        amount = min(carried, capacity(net, v, parent, arc, rules.backward))
+        push_along(net, v, parent, arc, -amount if rules.backward else amount)
         pushes += ONE
         if amount < carried:
             take_from_parent(forest, v, parent)
@@ -270,7 +276,7 @@ def send_up(
 
 
 @kernel
-def add_roots(net: ResidualArrays, forest: Forest, rules: PseudoflowRules, monitor: Monitor) -> None:
+def add_roots(net: ResidualNetwork, forest: Forest, rules: PseudoflowRules, monitor: Monitor) -> None:
     """Send excess to the sink where a vertex can, and put the vertices that keep some into the buckets."""
     v = ZERO
     while v < np.uint64(len(forest.label)):
@@ -280,7 +286,7 @@ def add_roots(net: ResidualArrays, forest: Forest, rules: PseudoflowRules, monit
 
 
 @kernel
-def next_child_of(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Indices) -> np.uint64:
+def next_child_of(net: ResidualNetwork, forest: Forest, v: np.uint64, counts: Indices) -> np.uint64:
     """Return the next child of v with its label; if there is none, raise v by a level and return n."""
     none = np.uint64(len(forest.label))
     label = forest.label[v]
@@ -304,7 +310,9 @@ def next_child_of(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Ind
 
 
 @kernel
-def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, backward: bool, counts: Indices) -> np.uint64:
+def find_arc(
+    net: ResidualNetwork, forest: Forest, v: np.uint64, backward: bool, counts: Indices
+) -> np.uint64:
     """Return a residual arc from v to a vertex one level lower, or the end of its arcs."""
     arc, end = np.uint64(forest.vertex[v, CURRENT]), np.uint64(forest.vertex[v, END])
     below = np.uint64(forest.label[v]) - ONE
@@ -312,7 +320,7 @@ def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, backward: bool, 
     while arc < end:
         if (
             np.uint64(forest.label[head(net, v, arc)]) == below
-            and net.residual[opposite(net, arc) if backward else arc] > 0
+            and capacity(net, v, head(net, v, arc), arc, backward) > 0
         ):
             break
         arc += ONE
@@ -323,7 +331,7 @@ def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, backward: bool, 
 
 @kernel
 def find_merger(
-    net: ResidualArrays, forest: Forest, root: np.uint64, backward: bool, monitor: Monitor
+    net: ResidualNetwork, forest: Forest, root: np.uint64, backward: bool, monitor: Monitor
 ) -> tuple[np.uint64, np.uint64]:
     """Search a strong tree for a residual arc down from the label of its root.
 
@@ -352,7 +360,7 @@ def find_merger(
 
 
 @kernel
-def lift(net: ResidualArrays, forest: Forest, root: np.uint64, counts: Indices) -> None:
+def lift(net: ResidualNetwork, forest: Forest, root: np.uint64, counts: Indices) -> None:
     """Declare all vertices of a strong tree dead."""
     none = np.uint64(len(forest.label))
     v = root
@@ -375,7 +383,7 @@ def lift(net: ResidualArrays, forest: Forest, root: np.uint64, counts: Indices) 
 
 
 @kernel
-def cut_trees(net: ResidualArrays, forest: Forest, monitor: Monitor) -> None:
+def cut_trees(net: ResidualNetwork, forest: Forest, monitor: Monitor) -> None:
     """Make every vertex a tree of its own, count labels, and add up the excess that may reach the sink."""
     n = np.uint64(len(forest.label))
     left = 0.0
@@ -392,7 +400,7 @@ def cut_trees(net: ResidualArrays, forest: Forest, monitor: Monitor) -> None:
 
 
 @kernel
-def global_relabel(net: ResidualArrays, forest: Forest, order: Indices, monitor: Monitor) -> None:
+def global_relabel(net: ResidualNetwork, forest: Forest, order: Indices, monitor: Monitor) -> None:
     """Make all labels exact and every vertex a tree of its own, and empty the buckets.
 
     `order` may lie in the memory of the trees.
@@ -414,9 +422,12 @@ def global_relabel(net: ResidualArrays, forest: Forest, order: Indices, monitor:
 
 @kernel
 def run(
-    net: ResidualArrays, forest: Forest, order: Indices, rules: PseudoflowRules, monitor: Monitor
+    net: ResidualNetwork, forest: Forest, order: Indices | None, rules: PseudoflowRules, monitor: Monitor
 ) -> None:
-    """Merge strong trees until all of them are dead, or the solve is stopped."""
+    """Merge strong trees until all of them are dead, or the solve is stopped.
+
+    `order` is memory for global relabels; None where there are none.
+    """
     n = np.uint64(len(forest.label))
     counts = monitor.counts
     label = n if rules.highest else ONE
@@ -424,7 +435,7 @@ def run(
     add_roots(net, forest, rules, monitor)
     relabels, pushes = counts[RELABELS], counts[PUSHES]
     while not must_end(monitor):
-        if (
+        if order is not None and (
             counts[RELABELS] - relabels >= rules.fruitless_limit
             or counts[PUSHES] - pushes >= rules.push_limit
         ):
@@ -465,7 +476,7 @@ def run(
 
 
 def merge_trees(
-    net: ResidualArrays,
+    net: ResidualNetwork,
     label: Indices,
     vertex: Indices,
     options: PseudoflowOptions,
@@ -482,7 +493,9 @@ def merge_trees(
     # Labels that never occur take no memory.
     by_label = (np.zeros(n + 2, dtype=label.dtype) for _ in range(3))
     forest = Forest(label, vertex, *by_label)
-    run(net, forest, vertex.reshape(-1)[:n], rules, control.monitor())
+    # A network by a pattern has no flow outside of trees, so they must not be cut.
+    order = None if isinstance(net, PatternNetwork) else vertex.reshape(-1)[:n]
+    run(net, forest, order, rules, control.monitor())
 
 
 def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> Array:

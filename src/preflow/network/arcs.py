@@ -3,7 +3,8 @@
 A kernel that calls these functions is written once and runs on every kind of network. Here they are written
 for arcs that are listed in arrays, those of a vertex side by side (:class:`ResidualArrays
 <preflow.graph.residual.ResidualArrays>`). :mod:`.grid` has the functions of the same names for grids, which
-store no arcs. Numba chooses by the class of the network when it compiles a kernel, so a call costs what the
+store no arcs, and :mod:`.pattern` those for infinite arcs by a pattern. What a module leaves out is as for
+listed arcs. Numba chooses by the class of the network when it compiles a kernel, so a call costs what the
 code in its place would. In plain Python, as the explorers of the tests run kernels, the functions choose at
 each call.
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, wraps
+from importlib import import_module
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -38,18 +40,19 @@ STORED = {
     "preflow.graph.residual.ResidualArrays": "listed",
     "preflow.gridcut.pixel_major.GridState": "grid",
     "preflow.gridcut.multicore_lockfree.LockFreeGrid": "grid",
+    "preflow.network.pattern.PatternNetwork": "pattern",
 }
 
 
 @cache
 def implementation(name: str, kind: type[tuple[Any, ...]]) -> Callable[..., Any]:
     """Return the function of a name for a class of networks."""
-    from . import grid  # compiled kernels do without
-
     stored = STORED.get(f"{kind.__module__}.{kind.__qualname__}")
     if stored is None:
         raise TypeError(f"STORED in preflow.network.arcs does not say how {kind.__name__} stores its arcs")
-    return cast(Callable[..., Any], LISTED[name] if stored == "listed" else getattr(grid, name))
+    if stored == "listed":
+        return LISTED[name]
+    return cast(Callable[..., Any], getattr(import_module(f".{stored}", __package__), name, LISTED[name]))
 
 
 def by_class(function: Function) -> Function:
@@ -153,6 +156,19 @@ def fetch_arcs(net: ResidualNetwork, v: np.uint64) -> None:
 
 
 @by_class
+def fetch_arc(net: ResidualNetwork, a: np.uint64) -> None:
+    """Ask for the cache lines of an arc."""
+    prefetch(net.head, a)
+    prefetch(net.residual, a)
+
+
+@by_class
+def exchange_flow(net: ResidualNetwork, v: np.uint64, amount: Int64) -> Int64:
+    """Replace the flow of the tree arc of `v`, where vertices store it, and return what it was."""
+    return np.int64(0)
+
+
+@by_class
 def is_scattered(net: ResidualNetwork) -> bool:
     """Return whether neighbours may have any numbers, so that labels of theirs should be fetched ahead."""
     return True
@@ -171,7 +187,7 @@ def arcs_of(net: ResidualNetwork, v: np.uint64) -> tuple[np.uint64, np.uint64]:
     return first(net, v), end(net, v)
 
 
-@kernel
+@by_class
 def push_along(net: ResidualNetwork, v: np.uint64, w: np.uint64, a: np.uint64, amount: Int64) -> None:
     """Push along arc `a` from `v` to `w`: change its residual capacity and that of its opposite."""
     net.residual[place(net, v, a)] -= amount

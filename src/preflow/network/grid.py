@@ -69,6 +69,10 @@ def fetch_arcs(net: ResidualNetwork, v: np.uint64) -> None:
     pass  # the CPU fetches what lies near
 
 
+def fetch_arc(net: ResidualNetwork, a: np.uint64) -> None:
+    pass  # the same
+
+
 def is_scattered(net: ResidualNetwork) -> bool:
     return False
 

@@ -23,6 +23,8 @@ from .paths import CheapPaths as CheapPaths
 from .paths import PathsAsMinCostFlow as PathsAsMinCostFlow
 from .paths import disjoint_paths as disjoint_paths
 from .paths import shortest_path as shortest_path
+from .pits import UltimatePit as UltimatePit
+from .pits import ultimate_pit as ultimate_pit
 from .projects import ProjectsAsMinCut as ProjectsAsMinCut
 from .projects import ProjectSelection as ProjectSelection
 from .projects import select_projects as select_projects

@@ -460,7 +460,8 @@ def select_projects(
 ) -> ProjectSelection:
     """Select the projects that bring the largest profit, together with all that they require.
 
-    Other names for it: maximum-weight closure, the open-pit mining problem.
+    Other names for it: maximum-weight closure, the open-pit mining problem. For block models,
+    :func:`ultimate_pit` needs no list of requirements.
 
     Parameters
     ----------
