@@ -559,7 +559,7 @@ class Cuts:
     def _note(self, cut: BoundedResult, move: Move) -> None:
         """Note how good a cut is, and verify it if wanted."""
         if self.prove:
-            cut.verify()  # type: ignore[attr-defined]
+            cut.verify()
         self.proved = cut.status == "optimal"
         if move.unary.dtype.kind == "f":
             self.room = accepted_gap(move.pairs.size + move.unary.size) * float(cut.upper_bound)
