@@ -23,8 +23,7 @@ Pseudo-code
 The borders of a partition have no regard for those of the last one. So most of each old border is within a
 new block. A search looks at every STRIDE-th vertex of an atom: a ball need not be perfect.
 
-The budget is a number of orphans for each arc; paths count, too: see
-:mod:`preflow.forests.incremental_search`.
+The budget is a number of operations for each arc and vertex.
 
 Time: O(n**2 m value) in the worst case. Memory beside the network: 6 indices and a byte a vertex, up to 2
 indices a vertex for each thread, and 4 numbers for each arc between blocks.
@@ -206,7 +205,7 @@ def atom_size(net: ResidualArrays) -> int:
 def solve(net: ResidualArrays, options: MergingOptions, control: Control) -> Array:
     """Run the first stage in place, on all threads; return exact heights."""
     n, m, threads = len(net.excess), len(net.head), control.threads
-    if not control.stopped:
+    if n > 0 and not control.stopped:
         wanted = blocks_wanted(n, threads, options.blocks) if threads > 1 else options.blocks or 1
         size = atom_size(net) if wanted > 1 else max(1, n)
         parts = [partition(net, size, wanted, threads)]
