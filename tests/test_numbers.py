@@ -65,6 +65,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     vision.disparity_picture: {"disparity": IMAGE},
     vision.labels_picture: {"labels": MARKERS, "image": IMAGE},
     vision.Painting: {"image": IMAGE},
+    reductions.ultimate_pit: {"values": np.array([[[3, -1], [-1, 2]]])},
     distributed.grid_cut: GRID,
     distributed.min_cut: {**FLOW, "partition": [0, 0, 1, 1]},
     generators.grid_2d: {"height": 4, "width": 5},

@@ -20,7 +20,7 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 2123,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
+    ".": 2124,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
     "assignment": 10970,  # equal rows and columns of dense costs; one kernel for small matrices
     "bipartite": 5078,  # columns of tables are named
     "certify": 4945,  # what a cut allows, with lower bounds; the proof of pits
@@ -29,15 +29,15 @@ LINES = {
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
-    "forests": 1937,  # merging of blocks of any network, most of which left gridcut
+    "forests": 1934,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 3941,  # networks of energies, scale-free graphs, and other forms of any flow problem
-    "graph": 12117,  # one reader finds columns of all tables; wrong tables are refused; block models of mines
-    "gridcut": 6785,  # what auto does is rows of rules with budgets; the order of directions in words
+    "graph": 12118,  # one reader finds columns of all tables; wrong tables are refused; block models of mines
+    "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2660,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2846,  # the heap of three problems; groups of cut trees; kinds of blocks of networks
-    "maxflow": 11259,  # attempts watch their progress; threads search and merge blocks of networks
+    "maxflow": 11269,  # attempts watch their progress; threads search and merge blocks of networks
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 6940,  # pieces of several solvers are beside them

@@ -50,6 +50,7 @@ FlowMethodName: TypeAlias = Literal[
     "multicore-lockfree",
     "multicore-lockfree-arg",
     "multicore-paths",
+    "multicore-merging",
     "cuda-push-relabel",
     "cuda-coloring",
     "cuda-lockfree",

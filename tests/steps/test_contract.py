@@ -32,7 +32,8 @@ WORTH = policy.worth_a_contraction
 def small_networks_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "FEW_ARCS", 0)
     monkeypatch.setattr(policy, "ARCS_OF_PATHS", 0)
-    monkeypatch.setattr(policy, "seldom_saturated", lambda capacity: bool((capacity > 0).any()))
+    monkeypatch.setattr(policy, "seldom_saturated", lambda capacity, **_: bool((capacity > 0).any()))
+    monkeypatch.setattr(policy.Features, "one_way", False)  # every small network looks like a closure
     monkeypatch.setattr(contract, "MOST_LEFT", 1.0)
 
 

@@ -139,9 +139,6 @@ MOST_LABELS = 16
 
 #: The value of the stop flag by which a search asks the solve to continue with push-relabel.
 USE_PUSH_RELABEL = np.int64(2)
-#: With more neighbours than this the limit grows in proportion. Noise with 26 neighbours took 2.1 orphans per
-#: arc, and up to 3 with paths counted: 60^3 took 2.8 CPU seconds, 4.3 where push-relabel continued at 3.
-FEW_NEIGHBOURS = 8
 #: Fraction of the limit that each of several threads gets. One of two takes up to 1.2 orphans per arc on
 #: vessels, 0.3 on noise; one source in 2 x 60,000 pixels took 0.112 CPU seconds with 1.0, 0.084 with 0.5.
 THREAD_FRACTION = 0.5
@@ -244,7 +241,7 @@ def set_work_limit(
     `budget` is the number of orphans per arc; None sets no limit.
     """
     if budget is not None:
-        budget *= max(1.0, degree / FEW_NEIGHBOURS) * (THREAD_FRACTION if threads > 1 else 1.0)
+        budget *= THREAD_FRACTION if threads > 1 else 1.0
         forests.cursor[WORK_LEFT] = limit(budget * degree * pixels * float(PATH_PIXELS_PER_ORPHAN))
         forests.cursor[ORPHANS_LEFT] = limit(ORPHANS_PER_PIXEL * pixels)
 

@@ -48,14 +48,15 @@ def precedence_pattern(
     if len(sides) != 3 or math.inf in sides:
         raise InvalidInputError(f"block_size must be three numbers (dx, dy, dz), got {shown(block_size)}")
     top = shape[2] - 1
-    reach = top * sides[2] / math.tan(math.radians(min(angles)))
-    most = [min(count - 1, int(reach / side) + 1) for count, side in zip(shape[:2], sides, strict=False)]
+    rise = math.tan(math.radians(min(angles)))  # 0 for the least floats
+    reach = top * sides[2] / rise if rise > 0 else math.inf
+    most = [int(min(count - 1, reach / side + 1)) for count, side in zip(shape[:2], sides, strict=False)]
     across, along = np.mgrid[-most[0] : most[0] + 1, -most[1] : most[1] + 1]
     east, north = across * sides[0], along * sides[1]
     angle = np.interp(np.degrees(np.arctan2(east, north)), bearings, angles, period=360.0)
-    rise = np.hypot(east, north) * np.tan(np.radians(angle)) / sides[2]
+    higher = np.hypot(east, north) * np.tan(np.radians(angle)) / sides[2]
     # How many benches higher a column begins to be in the cone.
-    first = np.ceil(np.clip(rise - ROUNDING, 1, top + 1)).astype(np.int64)
+    first = np.ceil(np.clip(higher - ROUNDING, 1, top + 1)).astype(np.int64)
     pattern = np.zeros((0, 3), dtype=np.int64)
     for bench in range(1, top + 1):
         cells = np.argwhere(first == bench) - most
