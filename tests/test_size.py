@@ -37,7 +37,7 @@ LINES = {
     "integrations": 2660,  # the door of PyMaxflow has grids, and labels
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2846,  # the heap of three problems; groups of cut trees; kinds of blocks of networks
-    "maxflow": 11269,  # attempts watch their progress; threads search and merge blocks of networks
+    "maxflow": 11273,  # attempts watch their progress; threads search and merge blocks of networks
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 6940,  # pieces of several solvers are beside them

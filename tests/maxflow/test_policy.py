@@ -175,6 +175,9 @@ def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "ARCS_FOR_MANY_THREADS", 100)
     assert chosen("grid-2d", "30x30", threads=16) == "multicore-paths"
     assert chosen("cheriyan", "10x10x10", threads=16) == "serial-dinic"
+    assert chosen("column-surface", "10x10x8", threads=16) == "multicore-merging"
+    assert chosen("deconvolution", "20x20x9", threads=16) == "multicore-paths"
+    assert chosen("matching", "500x4", threads=16) == "multicore-paths"
     monkeypatch.setattr(policy, "MANY_ARCS", 1000)
     assert chosen("rmf-wide", "8x8") == "multicore-paths"
     assert chosen("grid-2d", "30x30", threads=2) == "serial-incremental-bfs"

@@ -258,7 +258,11 @@ RULES: tuple[Rule[Features], ...] = (
         "an energy with arcs one way: few paths saturate an arc between vertices",
     ),
     Rule(
-        lambda it: it.work_for_threads and not it.hubs and it.one_way,
+        lambda it: (
+            it.work_for_threads
+            and not (it.hubs or it.unit or it.many_neighbours)  # with which distances are short
+            and it.one_way
+        ),
         (MERGING, *PATHS, PUSH_RELABEL),
         "an energy with arcs one way, {it.threads} threads: searches of blocks, then of merged ones",
         families="column-surface, expansion-move",
