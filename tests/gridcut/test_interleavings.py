@@ -1,4 +1,4 @@
-"""Who has which region of a network, in every state that two or three threads can reach in tiny cases."""
+"""Explore which thread owns each region of a network, in all states of two or three threads on tiny cases."""
 
 from __future__ import annotations
 

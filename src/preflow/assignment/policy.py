@@ -181,7 +181,7 @@ RULES: tuple[Rule[Features], ...] = (
     Rule(
         lambda it: it.kinds,
         PATHS,
-        "dense, one side has {it.kinds:,} kinds: shortest paths between these",
+        "dense, with many equal rows or columns: shortest paths",
         families="a matrix whose columns are those of 8 to 400 centres",
     ),
     Rule(
