@@ -25,7 +25,7 @@ LINES = {
     "bipartite": 5078,  # columns of tables are named
     "certify": 4945,  # what a cut allows, with lower bounds; the proof of pits
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
-    "connectivity": 2243,  # columns of tables are named; searches from both ends, by levels
+    "connectivity": 2262,  # flows of many pairs, each in a unit of its own size; columns of tables are named
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names

@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, ColumnName, EndsNames, NetworkInput, Untyped
-from ..certify.fields import check_array, checked_number
+from ..certify.fields import check_array
 from ..errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError, VerificationError
 from ..graph.convert import as_flow_network
 from ..graph.edge_tables import ColumnNames
 from ..graph.network import INT64_MAX, FlowNetwork, as_array, exact_sum
+from ..graph.scaling import accepted_gap
 from ..graph.undirected import UndirectedGraph
 from ..maxflow.api import max_flow
 from ..solving.read_only import ReadOnlyArrays
 from .pair_flows import make_network, values_of_pairs
-from .reading import WholeWeights, degrees, is_optimal, whole_weights
+from .reading import degrees, is_optimal, whole_weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,8 +35,8 @@ class PairFlows(ReadOnlyArrays):
     source, sink : ndarray of int64, shape (k,)
         The numbers of the vertices of each pair.
     network : FlowNetwork
-    gap : float
-        A proved bound of the difference between each value and the maximum, since capacities that are not
+    gap : ndarray of float64, shape (k,)
+        Proved bounds of the difference between each value and the maximum, since capacities that are not
         integers were rounded; 0 for integers.
     """
 
@@ -43,16 +44,16 @@ class PairFlows(ReadOnlyArrays):
     source: NDArray[np.int64]
     sink: NDArray[np.int64]
     network: FlowNetwork
-    gap: float
+    gap: NDArray[np.float64]
 
     def verify(self) -> None:
         """Prove each value by a maximum flow of another solver; this takes longer than finding the values."""
         network, k = self.network, len(self.value)
         dtype = np.int64 if network.capacity.dtype.kind == "i" else np.float64
         check_array(np, self.value, "value", (k,), dtype)
-        gap = checked_number(self.gap, "gap")
-        if dtype == np.int64 and gap:
-            raise VerificationError(f"the gap of integers is {gap}, not 0")
+        check_array(np, self.gap, "gap", (k,), np.float64)
+        if not (self.gap >= 0).all() or (dtype == np.int64 and self.gap.any()):
+            raise VerificationError("a gap is negative, or one of integers is not 0")
         for name in ("source", "sink"):
             ends = getattr(self, name)
             check_array(np, ends, name, (k,), np.int64)
@@ -61,9 +62,8 @@ class PairFlows(ReadOnlyArrays):
         if (self.source == self.sink).any():
             raise VerificationError("a pair has one vertex twice")
         numbered = replace(network, labels=None)
-        for source, sink, value in zip(
-            self.source.tolist(), self.sink.tolist(), self.value.tolist(), strict=True
-        ):
+        arrays = self.source, self.sink, self.value, self.gap
+        for source, sink, value, gap in zip(*(array.tolist() for array in arrays), strict=True):
             try:
                 flow = max_flow(numbered, source, sink, method="serial-fifo")
                 flow.verify()
@@ -78,9 +78,13 @@ class PairFlows(ReadOnlyArrays):
         return f"<PairFlows: {len(self.value):,} pairs>"
 
 
-def _whole(network: FlowNetwork) -> tuple[WholeWeights, int]:
-    """Return capacities and then reverse capacities as integers, and a number that no finite flow reaches."""
-    reverse = network.reverse_capacity
+def _values(network: FlowNetwork, both: NDArray[np.int64], threads: int | None) -> tuple[Array, Array]:
+    """Return the value of each pair, and its gap.
+
+    The unit of rounded floats is relative to the largest capacity at first. Pairs for which it is coarse are
+    solved again with capacities cut off at the most that their flows may be.
+    """
+    reverse, n = network.reverse_capacity, network.num_vertices
     backward = np.zeros_like(network.capacity) if reverse is None else reverse
     capacity = np.concatenate([network.capacity, backward])
     endless = np.isinf(capacity)
@@ -88,15 +92,40 @@ def _whole(network: FlowNetwork) -> tuple[WholeWeights, int]:
         limit = 2 * exact_sum(np.where(endless, 0, capacity)) + 1
     if endless.any() and limit == math.inf:
         raise CapacityOverflowError("the finite capacities sum past float64: divide all capacities")
+    capacity = np.where(endless, limit, capacity) if endless.any() else capacity
     tail, head = np.tile(network.tail, 2), np.tile(network.head, 2)
-    whole = whole_weights(
-        np.where(endless, limit, capacity) if endless.any() else capacity,
-        float(limit),
-        lambda weight: degrees(network.num_vertices, tail, head, weight).max(initial=0.0),
-    )
-    if network.saturated or (capacity.dtype.kind == "i" and whole.exponent is not None):
-        raise CapacityOverflowError("the capacities at a vertex sum past 2**61: divide all capacities")
-    return whole, int(whole.weight[endless][0]) if endless.any() else INT64_MAX
+    left = np.arange(both.shape[1])
+
+    def solve(whole: NDArray[np.int64], most: int = INT64_MAX) -> NDArray[np.int64]:
+        made = make_network(n, network.tail, network.head, *np.split(whole, 2))
+        return values_of_pairs(made, both[:, left], np.full(len(left), most), threads)
+
+    value, gap = np.zeros(len(left)), np.zeros(len(left))
+    bound = float(limit)
+    while True:
+        whole = whole_weights(capacity, bound, lambda weight: degrees(n, tail, head, weight).max(initial=0.0))
+        if network.saturated or (capacity.dtype.kind == "i" and whole.exponent is not None):
+            raise CapacityOverflowError("the capacities at a vertex sum past 2**61: divide all capacities")
+        found = solve(whole.weight)
+        if capacity.dtype.kind == "i":
+            return found, gap
+        value[left] = np.ldexp(found.astype(np.float64), -(whole.exponent or 0))
+        if bound == limit and endless.any():
+            value[found >= whole.weight[endless][0]] = np.inf
+        if whole.exponent is None:
+            return value, gap
+        rounding = math.nextafter(math.ldexp(2.0 * network.num_arcs, -whole.exponent), math.inf)
+        if bound == limit and (found == 0).any():
+            left = np.flatnonzero(found == 0)
+            gap[left[solve((capacity > 0).astype(np.int64), 1) > 0]] = rounding
+            gap[found > 0] = np.where(np.isinf(value[found > 0]), 0.0, rounding)
+        else:
+            gap[left] = np.where(np.isinf(value[left]), 0.0, rounding)
+        left = np.flatnonzero(gap > accepted_gap(network.num_arcs) * value)
+        following = float((value[left] + gap[left]).max(initial=0.0))
+        if not len(left) or 2 * following >= bound:
+            return value, gap
+        bound = following
 
 
 def _read_pairs(
@@ -180,15 +209,5 @@ def pair_flows(
         graph = replace(read, labels=given.labels)
     network = as_flow_network(graph, ColumnNames(ends, capacity)).on_host()
     both = _read_pairs(network, pairs)
-    whole, infinite = _whole(network)
-    capacities = np.split(whole.weight, 2)
-    made = make_network(network.num_vertices, network.tail, network.head, *capacities)
-    found = values_of_pairs(made, both, np.full(both.shape[1], INT64_MAX), threads)
-    value: Array = found
-    gap = 0.0
-    if network.capacity.dtype.kind == "f":
-        finite = np.ldexp(found.astype(np.float64), -(whole.exponent or 0))
-        value = np.where(found >= infinite, np.inf, finite)
-    if whole.exponent is not None:
-        gap = math.nextafter(math.ldexp(2.0 * network.num_arcs, -whole.exponent), math.inf)
+    value, gap = _values(network, both, threads)
     return PairFlows(value, both[0], both[1], network, gap)

@@ -61,7 +61,7 @@ GOLDEN = 0.6180339887498949
 #: smoothed with a sigma of 1, takes 2.0 to 2.2 and a sigma of 0.5 2.9. A search to the end takes 0.5 and 0.8
 #: of the time that it takes if push-relabel continues at 2.
 BUDGET_OF_ENERGIES = 4.0
-#: The same for more than FEW_NEIGHBOURS. An orphan then reads so many arcs that pushes are soon cheaper.
+#: The same for more than FEW_NEIGHBOURS: an orphan then reads more arcs, so pushes are cheaper sooner.
 #: With 26 of them, 40^3 voxels and a brain of 69^3, a search took 43 and 118 ms on an EPYC where it had 0.01
 #: and 0.09 orphans an arc (multicore-lockfree 213 and 398), 73 with 0.18 (82), and 75, 309, 147 and 155 with
 #: 0.34 to 0.65 (26, 160, 22 and 51).
