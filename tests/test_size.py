@@ -31,7 +31,7 @@ LINES = {
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1934,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 4975,  # columns of tables are named
-    "generators": 3941,  # networks of energies, scale-free graphs, and other forms of any flow problem
+    "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 12118,  # one reader finds columns of all tables; wrong tables are refused; block models of mines
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 2660,  # the door of PyMaxflow has grids, and labels

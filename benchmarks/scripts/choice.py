@@ -56,6 +56,7 @@ FITTED = {
 #: Families that no rule was made with.
 HELD_OUT = {
     "expansion-move": ("200x300x16", "288x384x24"),
+    "open-pit": ("40x40x16", "80x60x24x9"),
     "tetrahedra": ("5000", "25000"),
     "power-law-flow": ("50000x10",),
     "mesh": ("256x256",),

@@ -111,6 +111,7 @@ def applications() -> list[Case]:
         family_case("expansion-move", "288x384x16"),
         flow_case("motorcycle, first sweep", partial(motorcycle_move, 0)),
         flow_case("motorcycle, second sweep", partial(motorcycle_move, 1)),
+        family_case("open-pit", "100x100x30"),
         family_case("tetrahedra", "40000"),
         family_case("barabasi-albert", "50000x5"),
         family_case("power-law-flow", "50000x10"),

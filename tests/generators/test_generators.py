@@ -22,6 +22,7 @@ from preflow.generators import FAMILIES
 from preflow.generators.dimacs import HALVED_CAPACITY
 from preflow.generators.parameters import distinct_rows
 from preflow.graph.network import MaxFlowProblem
+from preflow.reductions import ultimate_pit
 from tests.support.paths import DATA
 
 DIMACS = DATA / "dimacs"
@@ -361,6 +362,9 @@ class TestEveryFamily:
         (lambda: generators.grid_2d(4, 4, noise=-1.0), "noise must be finite and at least 0"),
         (lambda: generators.grid_2d(4, 4, smoothing=math.nan), "smoothing must be finite"),
         (lambda: generators.deconvolution(4, 4, 4), "kernel must be odd"),
+        (lambda: generators.open_pit(4, 4, 4, benches=0), "benches must be at least 1"),
+        (lambda: generators.open_pit(4, 4, 4, slope=100.0), "slope must be an angle"),
+        (lambda: generators.block_values(4, 4, 4, bodies=0), "bodies must be at least 1"),
         (lambda: generators.column_surface(4, 4, 1), "depth must be at least 2"),
         (lambda: generators.ishikawa(4, 4, 1), "labels must be at least 2"),
         (lambda: generators.barabasi_albert(2, 1), "n must be at least 3"),
@@ -707,6 +711,32 @@ class TestEnergies:
     def test_large_kernels_have_hundreds_of_arcs(self) -> None:
         network = FAMILIES["deconvolution"].generate("33x33x11").network
         assert 155 < network.num_arcs / network.num_vertices < 160
+
+    @pytest.mark.parametrize(("size", "slope"), [((7, 5, 4), 45.0), ((6, 9, 5), 60.0), ((3, 4, 1), 45.0)])
+    def test_a_pit_is_the_ultimate_one(self, size: tuple[int, int, int], slope: float) -> None:
+        for seed in range(4):
+            values = generators.block_values(*size, noise=1.0, seed=seed)
+            pit = ultimate_pit(values, slope=slope)
+            problem = generators.open_pit(*size, slope=slope, noise=1.0, seed=seed)
+            result = preflow.min_cut(problem)
+            result.verify()
+            assert result.value == values[values > 0].sum() - pit.value
+            np.testing.assert_array_equal(result.source_side()[:-2].reshape(size), pit.mask)
+
+    def test_a_short_pattern_allows_steeper_walls(self) -> None:
+        size = 30, 30, 12
+        values = generators.block_values(*size, seed=2)
+        ore, profits, arcs = values[values > 0].sum(), [], []
+        for benches in (1, 3, 5, 11):
+            problem = generators.open_pit(*size, benches=benches, seed=2)
+            profits.append(ore - least_cut(problem))
+            unbounded = problem.network.capacity == problem.network.capacity.max()
+            arcs.append(np.bincount(problem.network.tail[unbounded]).max())
+        assert arcs == [5, 9, 17, 25]
+        assert profits == sorted(profits, reverse=True)
+        pit = ultimate_pit(values)
+        assert profits[-1] == pit.value
+        assert 0.1 < pit.mask.mean() < 0.6
 
     def test_an_expansion_is_the_best_of_all_choices(self) -> None:
         problem = generators.expansion_move(3, 4, 3, noise=20.0, seed=4)

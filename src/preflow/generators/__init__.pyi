@@ -28,10 +28,12 @@ from .dimacs import random_level as random_level
 from .dimacs import rmf as rmf
 from .dimacs import square_mesh as square_mesh
 from .dimacs import two_level as two_level
+from .energies import block_values as block_values
 from .energies import column_surface as column_surface
 from .energies import deconvolution as deconvolution
 from .energies import expansion_move as expansion_move
 from .energies import ishikawa as ishikawa
+from .energies import open_pit as open_pit
 from .grids import grid_2d as grid_2d
 from .grids import grid_3d as grid_3d
 from .grids import grid_from_image as grid_from_image

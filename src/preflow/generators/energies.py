@@ -1,4 +1,4 @@
-"""Energies of vision and of volume segmentation whose networks are not grids of pixels.
+"""Energies of vision, of volume segmentation and of mines whose networks are not grids of pixels.
 
 As in :mod:`preflow.generators.irregular`, the vertices of the graph are ``0 .. n - 1``, the source is ``n``
 and the sink ``n + 1``. Arcs from the source come first, then those to the sink, then the others. An arc that
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
+from ..graph.block_model import BlockLayout, precedence_pattern
 from ..graph.neighbourhood import pair_boxes
 from ..graph.network import MaxFlowProblem
 from .irregular import UNIT, waves, with_data_terms
@@ -30,6 +31,10 @@ CONTRAST, LARGEST_DIFFERENCE = 40.0, 30
 STEP = 0.3
 #: Neighbours whose labels differ by this or more pay alike.
 LARGEST_DISTANCE = 3
+#: What it costs to dig a block of a mine, to haul it from a bench to the next one, and to process it as ore.
+DIGGING, HAULING, PROCESSING = 1.0, 0.02, 1.0
+#: The least and the most that the ore of a block is worth in the middle of a body.
+POOR, RICH = 5.0, 40.0
 
 
 def column_surface(
@@ -285,6 +290,109 @@ def expansion_move(
     unusual = {"strength": (strength, 10), "noise": (noise, 3.0)}
     name = instance_name("expansion-move", f"{height}x{width}x{labels}", seed, **unusual)
     return move_of_views(views, now, int(np.bincount(now.ravel()).argmax()), strength, name)
+
+
+def block_values(
+    nx: int, ny: int, nz: int, *, bodies: int = 8, noise: float = 0.5, seed: int = 0
+) -> NDArray[np.int64]:
+    """Return what each block of a mine brings: ore bodies in waste, for an ultimate pit.
+
+    The ore of a block falls from the middle of the nearest body as a normal distribution does: bodies are
+    ellipsoids of random places, sides, directions and grades. A block whose ore is worth less than its
+    processing is waste: it costs what it takes to dig and to haul it, which is more on lower benches.
+
+    Parameters
+    ----------
+    nx, ny, nz : int
+        Number of blocks to the east, to the north and upwards.
+    bodies : int
+        Number of ore bodies.
+    noise : float
+        Standard deviation of the logarithm of a block's ore.
+
+    Returns
+    -------
+    ndarray of int64, shape (nx, ny, nz)
+        In hundredths of what it costs to dig a block of the top bench.
+
+    Examples
+    --------
+    >>> from preflow.reductions import ultimate_pit
+    >>> ultimate_pit(block_values(20, 20, 8, seed=1)).value > 0
+    True
+    """
+    nx, ny, nz = check_integer("nx", nx), check_integer("ny", ny), check_integer("nz", nz)
+    bodies = check_integer("bodies", bodies)
+    noise = check_number("noise", noise)
+    rng = seeded(seed)
+    shape = np.array([nx, ny, nz])
+    place = np.moveaxis(np.indices((nx, ny, nz)), 0, -1)
+    ore = np.zeros((nx, ny, nz))
+    for _ in range(bodies):
+        centre = rng.uniform(0.1, 0.9, 3) * (shape - 1)
+        sides = rng.uniform(0.05, 0.25, 3) * max(nz, 2) * (1.5, 1.5, 0.75)
+        direction, _ = np.linalg.qr(rng.standard_normal((3, 3)))
+        away = (((place - centre) @ direction / sides) ** 2).sum(axis=-1)
+        ore = np.maximum(ore, rng.uniform(POOR, RICH) * np.exp(-away / 2))
+    ore *= np.exp(noise * rng.standard_normal(ore.shape))
+    cost = DIGGING + HAULING * np.arange(nz)[::-1]
+    values: NDArray[np.int64] = np.rint(UNIT * (np.maximum(ore - PROCESSING, 0.0) - cost)).astype(np.int64)
+    return values
+
+
+def open_pit(
+    nx: int,
+    ny: int,
+    nz: int,
+    *,
+    benches: int = 5,
+    slope: float = 45.0,
+    bodies: int = 8,
+    noise: float = 0.5,
+    seed: int = 0,
+) -> MaxFlowProblem:
+    """Return the ultimate pit of an open mine as a minimum cut: a closure of blocks.
+
+    Picard, "Maximal closure of a graph and applications to combinatorial problems", Management Science 1976;
+    Espinoza, Goycoolea, Moreno and Newman, "MineLib: a library of open pit mining problems", Annals of
+    Operations Research 2013. Arcs that no cut may contain lead from a block to those that must be taken
+    before it: the least pattern of which chains lead to all blocks within the slope, as far as `benches`
+    above. With ``nz - 1`` of them it is the pattern of :func:`preflow.reductions.ultimate_pit`, which solves
+    the same without storing arcs.
+
+    Parameters
+    ----------
+    nx, ny, nz : int
+        Number of blocks to the east, to the north and upwards. The blocks have the values and the order of
+        ``block_values(...).ravel()``, see :func:`block_values`.
+    benches : int
+        How many benches the pattern spans at most. At 45 degrees 1 gives 5 arcs a block, 3 gives 9, 5 gives
+        17.
+    slope : float
+        The steepest wall, in degrees from the horizontal.
+    bodies, noise
+        As in :func:`block_values`.
+
+    Returns
+    -------
+    MaxFlowProblem
+        A block is on the source side of the minimum cut if it is in the pit.
+
+    Examples
+    --------
+    >>> open_pit(10, 10, 5)
+    MaxFlowProblem('open-pit 10x10x5 seed 0': 502 vertices, 2,851 arcs, source 500, sink 501)
+    """
+    benches = check_integer("benches", benches)
+    values = block_values(nx, ny, nz, bodies=bodies, noise=noise, seed=seed)
+    pattern = precedence_pattern(slope, (1.0, 1.0, 1.0), (nx, ny, min(nz, benches + 1)))
+    layout = BlockLayout((nx, ny, nz), pattern)
+    number = layout.spread(np.arange(values.size).reshape(values.shape), outside=-1)
+    inside = [np.stack([tail, head])[:, (tail >= 0) & (head >= 0)] for tail, head in layout.pairs(number)]
+    tail, head = np.concatenate([np.zeros((2, 0), np.int64), *inside], axis=1)
+    unusual = {"benches": (benches, 5), "slope": (slope, 45.0), "bodies": (bodies, 8), "noise": (noise, 0.5)}
+    name = instance_name("open-pit", f"{nx}x{ny}x{nz}", seed, **unusual)
+    return with_data_terms(values.ravel(), tail, head, np.full(len(tail), _unbounded(values)), None, name)
 
 
 class Views(NamedTuple):

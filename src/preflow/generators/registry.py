@@ -42,7 +42,7 @@ from .dimacs import (
     square_mesh,
     two_level,
 )
-from .energies import column_surface, deconvolution, expansion_move, ishikawa
+from .energies import column_surface, deconvolution, expansion_move, ishikawa, open_pit
 from .grids import grid_2d, grid_3d
 from .irregular import barabasi_albert, power_law_flow, rmat_flow, roads, superpixels, surface, tetrahedra
 from .min_cost import cost_grid, goto, gridgen, netgen, phase_grid, point_transport, uniform_transport
@@ -317,6 +317,13 @@ FAMILIES: Mapping[str, Family[MaxFlowProblem]] = _by_name(
         expansion_move,
         "one expansion move of a labelling of two views by depth",
         "30x40x8 288x384x16 1000x1000x16",
+    ),
+    _family(
+        "open-pit",
+        open_pit,
+        "ultimate pit of an open mine: blocks, and those that must be taken before them",
+        "10x10x5 60x60x24 100x100x30x9",
+        also="benches",
     ),
     _family("tetrahedra", tetrahedra, "surface of a body through a cloud of points", "200 40000 150000"),
     _family(
