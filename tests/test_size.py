@@ -23,7 +23,7 @@ LINES = {
     ".": 2124,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
     "assignment": 10970,  # equal rows and columns of dense costs; one kernel for small matrices
     "bipartite": 5078,  # columns of tables are named
-    "certify": 4945,  # what a cut allows, with lower bounds; the proof of pits
+    "certify": 4950,  # what a cut allows, with lower bounds; the proof of pits
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 2262,  # flows of many pairs, each in a unit of its own size; columns of tables are named
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
@@ -42,7 +42,7 @@ LINES = {
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
-    "reductions": 4873,  # jobs between a least number and a limit, in tables with other names; pits
+    "reductions": 4934,  # jobs between a least number and a limit, in tables with other names; pits
     "solving": 2159,  # types of options say what they may be; near options; the road of small calls
     "steps": 2378,  # terminals are joined with what strong arcs reach from them
     "transportation": 5469,  # masses may stay; large ones spoil no small ones; small items list all pairs

@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from preflow import reductions
-from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
+from preflow.errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
+from preflow.generators import block_values
 from preflow.graph.block_model import BlockLayout, precedence_pattern
-from preflow.reductions import UltimatePit, select_projects, ultimate_pit
+from preflow.progress import ProgressReport
+from preflow.reductions import UltimatePit, pits, select_projects, ultimate_pit
+from preflow.solving.run import Control
 
 pytestmark = pytest.mark.fast
 
@@ -222,14 +225,17 @@ def test_wrong_pits_are_refused() -> None:
     tail, arc, amount = pit._flow
     wrong: list[tuple[dict[str, Any], str]] = [
         (dict(mask=mask), "smallest one"),
-        (dict(mask=np.zeros_like(mask), value=0), "smallest one"),
-        (dict(value=pit.value + 1), "has the value"),
+        (dict(mask=np.zeros_like(mask), lower_bound=0), "smallest one"),
+        (dict(lower_bound=pit.value + 1), "has the value"),
+        (dict(upper_bound=pit.value + 1), "an upper bound"),
+        (dict(status="best"), "status must be"),
         (dict(closure="largest", mask=np.ones_like(mask)), "largest one"),
         (dict(_flow=(tail + 10**6, arc, amount)), "no block"),
         (dict(_flow=(tail, arc + 100, amount)), "pattern does not have"),
         (dict(_flow=(tail, arc, -amount)), "negative"),
         (dict(_flow=(tail, arc, amount + 2**62)), "too large"),
         (dict(_flow=(tail, arc, amount * 0)), "proved within"),
+        (dict(_gap=1), "proved within"),
         (dict(pattern=pit.pattern * 9), "out of the model"),
         (dict(pattern=-pit.pattern), "not up"),
         (dict(air=pit.mask), "air"),
@@ -243,13 +249,88 @@ def test_wrong_pits_are_refused() -> None:
         replace(ultimate_pit(even, closure="largest"), closure="smallest").verify()
 
 
+@pytest.mark.parametrize("floats", [False, True])
+def test_a_stopped_solve_proves_its_bounds(monkeypatch: pytest.MonkeyPatch, floats: bool) -> None:
+    """The solve stops after ever more merge steps; the bounds close in on the optimum."""
+    values: NDArray[Any] = block_values(16, 14, 8, noise=1.0, seed=3)
+    values = values / 3 if floats else values
+    best = ultimate_pit(values)
+    merge_trees, bounds = pits.merge_trees, []
+    for operations in (1, 8000, 15_000, 30_000, 10**9):
+
+        def stop_early(*arguments: Any, operations: int = operations) -> None:
+            control: Control = arguments[-1]
+            control.limit_work(operations)
+            merge_trees(*arguments)
+            control.stop[0] = control.gave_up
+
+        monkeypatch.setattr(pits, "merge_trees", stop_early)
+        for closure in ("smallest", "largest"):
+            pit = ultimate_pit(values, closure=closure)  # type: ignore[arg-type]
+            pit.verify()
+            assert 0 <= pit.lower_bound <= best.value * (1 + 1e-12)
+            assert pit.upper_bound >= best.value * (1 - 1e-12)
+            assert pit.lower_bound == pytest.approx(values[pit.mask].sum())
+            bounds.append((pit.status, pit.lower_bound, pit.upper_bound))
+            if pit.status == "optimal":
+                continue
+            assert pit.status == "time-limit"
+            assert pit.gap == pytest.approx(pit.upper_bound - pit.lower_bound) != 0
+            with pytest.raises(NotOptimalError, match="time limit"):
+                _ = pit.value
+            open_pit = pit.mask.copy()
+            open_pit[:, :, -1] = False
+            for fields, message in (
+                (dict(lower_bound=pit.lower_bound + 1), "has the value"),
+                (dict(upper_bound=pit.upper_bound - 1), "proves an upper bound"),
+                (dict(_gap=pit.gap / 2), "proved within"),
+                (
+                    dict(status="optimal", upper_bound=pit.lower_bound),
+                    "one of the flow|proved within|not prove",
+                ),
+                *([(dict(mask=open_pit), "not closed")] if pit.mask.any() else []),
+            ):
+                with pytest.raises(VerificationError, match=message):
+                    replace(pit, **fields).verify()  # type: ignore[arg-type]
+    assert bounds[0][0] == "time-limit"
+    assert bounds[-1] == ("optimal", best.lower_bound, best.upper_bound)
+    assert len({lower for _, lower, _ in bounds}) > 2
+    assert len({upper for _, _, upper in bounds}) > 3
+
+
+def test_time_limit_and_progress() -> None:
+    values = block_values(60, 60, 24, seed=1)
+    pit = ultimate_pit(values, time_limit=1e-9, slope=40)
+    pit.verify()
+    assert pit.status == "time-limit"
+    assert "stopped at the time limit, between" in repr(pit)
+    assert ultimate_pit(values, time_limit=60.0).status == "optimal"
+    reports: list[ProgressReport] = []
+    best = ultimate_pit(values, slope=40, progress=reports.append)
+    assert pit.lower_bound < best.value < pit.upper_bound
+    assert reports
+    assert all(0 <= report.settled <= 1 for report in reports)
+    with pytest.raises(InvalidInputError, match="time_limit"):
+        ultimate_pit(values, time_limit=0)
+
+
+def test_small_values_beside_huge_ones_are_not_called_optimal() -> None:
+    """The unit of the flow is more than the value of the upper block."""
+    pit = ultimate_pit([[[-1e30, 1.0]]])
+    pit.verify()
+    assert pit.status == "approximate"
+    assert (pit.lower_bound, pit.upper_bound) == (0, 1)
+    with pytest.raises(VerificationError, match="not prove"):
+        replace(pit, status="optimal", upper_bound=pit.lower_bound).verify()
+
+
 def test_picture_and_summary() -> None:
     pytest.importorskip("matplotlib").use("Agg")
     values = np.full((5, 4, 3), -1)
     values[2, 2, 0] = 30
     pit = ultimate_pit(values)
     assert isinstance(pit, UltimatePit)
-    assert repr(pit) == f"<UltimatePit: value {pit.value}, {pit.mask.sum()} of 60 blocks>"
+    assert repr(pit).startswith(f"<UltimatePit: value {pit.value}, {pit.mask.sum()} of 60 blocks, serial")
     drawn = pit.plot().images[0].get_array()
     assert drawn is not None
     assert drawn.shape == (4, 5)

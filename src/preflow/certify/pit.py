@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from ..errors import VerificationError
 from ..graph.block_model import BlockLayout
-from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 
 #: No block gets or sends more: what is left of each fits int64.
@@ -47,13 +46,12 @@ def reach(
     reached: NDArray[np.bool_],
     stack: NDArray[np.int64],
     size: np.int64,
-    stop: NDArray[np.int64],
 ) -> None:
     """Mark all that the first `size` blocks of `stack` lead to; numbers outside are marked on entry.
 
     Block v leads to ``v + step[i]``, and to ``partner[first[v]:first[v + 1]]``.
     """
-    while size > 0 and relaxed_load(stop, 0) == 0:
+    while size > 0:
         size -= 1
         v = stack[size]
         for i in range(len(step)):
@@ -71,12 +69,13 @@ def reach(
 
 
 def extreme_pit(
-    layout: BlockLayout, left: NDArray[np.int64], flow: PitFlow, closure: str, stop: NDArray[np.int64]
+    layout: BlockLayout, left: NDArray[np.int64], flow: PitFlow, closure: str
 ) -> NDArray[np.bool_]:
     """Return the blocks of the smallest or the largest pit, by an optimal flow, in the model's shape.
 
     The smallest one is what residual arcs lead to from blocks that have something left, and the largest one
-    what leads to no block that lacks something. Arcs of the pattern are residual, and opposites of flow.
+    what leads to no block that lacks something. Arcs of the pattern are residual, and opposites of flow. By
+    any other flow, too, both are closed, and no flow enters them; the largest one is worth at least 0.
     """
     smallest = closure == "smallest"
     begins, ends = (flow.head, flow.tail) if smallest else (flow.tail, flow.head)
@@ -88,7 +87,7 @@ def extreme_pit(
     stack = np.empty(layout.size, dtype=np.int64)
     stack[: len(roots)] = roots
     step = layout.step if smallest else -layout.step
-    reach(step, first, ends[order], reached, stack, np.int64(len(roots)), stop)
+    reach(step, first, ends[order], reached, stack, np.int64(len(roots)))
     found: NDArray[np.bool_] = np.ascontiguousarray(layout.inside(reached))
     return found if smallest else ~found
 
@@ -109,6 +108,12 @@ def check_flow(
         if np.bincount(ends, amount, 1).max() > MOST_FLOW:
             raise VerificationError("the flow through a block is too large")
     return flow
+
+
+def closed_set(layout: BlockLayout, blocks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return these blocks, and all that must be taken before them."""
+    none = np.zeros(0, dtype=np.int64)
+    return extreme_pit(layout, layout.spread(blocks.astype(np.int64)), PitFlow(none, none, none), "smallest")
 
 
 def check_closed(layout: BlockLayout, taken: NDArray[np.bool_]) -> None:

@@ -10,25 +10,28 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
-from ..certify.exact import exact_total, near_and_gap, whole_and_rest
-from ..certify.fields import check_array, check_kind, checked_number
-from ..certify.pit import PitFlow, check_closed, check_flow, extreme_pit, left_of
+from ..certify.exact import exact_total, near_and_gap, rounded_up, whole_and_rest
+from ..certify.fields import check_array, check_kind, check_status, checked_number
+from ..certify.pit import PitFlow, check_closed, check_flow, closed_set, extreme_pit, left_of
 from ..checks import check_finite, check_word
 from ..drawing.images import draw_with_bar
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.block_model import BlockLayout, precedence_pattern
 from ..graph.network import read_signed
-from ..graph.scaling import size_of
+from ..graph.scaling import is_close, size_of
+from ..maxflow.problem import METHODS
 from ..maxflow.serial_pseudoflow import PARENT, UP, PseudoflowOptions, make_records, merge_trees
 from ..network.pattern import PatternNetwork
-from ..solving.drawn import DrawnResult
-from ..solving.run import Control, run_interruptibly
+from ..progress import Reporter
+from ..solving.dispatch import find_method
+from ..solving.result import BoundedResult
+from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import SolveStats
 from .projects import CLOSURES, Closure
@@ -38,21 +41,20 @@ if TYPE_CHECKING:
 
 #: Values sum to less than two to this power, and floats are scaled to integers that do.
 BITS = 61
+METHOD = "serial-pseudoflow"
 #: The smallest label first took 0.8 to 1.0 of the time of the largest. There are no global relabels, which
 #: cut trees: an arc outside of them has no flow.
 OPTIONS = PseudoflowOptions(order="lowest", relabel_period=None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UltimatePit(DrawnResult):
-    """A pit of the largest value.
+class UltimatePit(BoundedResult):
+    """A pit of the largest value, or the best one found within the time limit.
 
     Attributes
     ----------
     mask : ndarray of bool, shape (nx, ny, nz)
-        The blocks that are taken.
-    value : int or float
-        The sum of their values: exact for integers, rounded once for floats.
+        The blocks that are taken. The sum of their values is `lower_bound`.
     values : ndarray of int64 or float64, shape (nx, ny, nz)
         As they were given, with 0 for air.
     air : ndarray of bool, shape (nx, ny, nz)
@@ -60,29 +62,37 @@ class UltimatePit(DrawnResult):
         Chains of these offsets, in blocks along each axis, lead from a block to all that must be taken
         before it.
     closure : {"smallest", "largest"}
-        Which of several pits of the largest value this is; for floats up to rounding.
-    gap : int or float
-        By how much the value may differ from the largest one: 0 for integers.
-    stats : SolveStats
+        Which of several pits of the largest value this is; for floats up to rounding. Of a solve that stopped
+        early, which one was asked for.
+    status, lower_bound, upper_bound, value, stats
+        See :class:`preflow.solving.result.BoundedResult`. No pit is worth more than `upper_bound`. The value
+        is exact for integers, rounded once for floats.
     """
 
     mask: NDArray[np.bool_]
-    value: int | float
     values: Array
     air: NDArray[np.bool_]
     pattern: NDArray[np.int64]
     closure: Closure
-    gap: int | float
-    stats: SolveStats
+    _gap: int | float
     _flow: tuple[NDArray[np.int64], ...]  #: tails, arcs of the pattern, and amounts
 
+    @property
+    def gap(self) -> int | float:
+        """By how much the largest value may differ from that of this pit: 0 for an optimum of integers."""
+        return self._gap
+
     def verify(self) -> None:
-        """Prove the pit closed and its value the largest, in linear time and without a solver."""
+        """Prove the pit closed and its value the largest, in linear time and without a solver.
+
+        A result that stopped early proves its two bounds instead.
+        """
         shape = np.shape(self.values)
         check_array(np, self.values, "values", (-1, -1, -1), np.int64, np.float64)
         check_array(np, self.mask, "mask", shape, np.bool_)
         check_array(np, self.air, "air", shape, np.bool_)
         check_array(np, self.pattern, "pattern", (-1, 3), np.int64)
+        check_status(self.status)
         check_kind(self.closure, "closure", str)
         check_kind(self._flow, "the flow", tuple)
         for part in self._flow:
@@ -100,22 +110,32 @@ class UltimatePit(DrawnResult):
         except CapacityOverflowError as error:
             raise VerificationError(str(error)) from None
         left = left_of(layout.spread(whole), flow)
-        taken = extreme_pit(layout, left, flow, self.closure, np.zeros(1, dtype=np.int64))
+        stopped = self.status == "time-limit"
+        taken = closed_set(layout, self.mask) if stopped else extreme_pit(layout, left, flow, self.closure)
         check_closed(layout, taken)
         if not np.array_equal(self.mask, taken & ~self.air):
-            raise VerificationError(f"the pit is not the {self.closure} one of the flow")
-        value, gap = _value_and_gap(self.values[taken], layout.inside(left), rest, exponent)
-        if checked_number(self.value, "value") != value or checked_number(self.gap, "gap") != gap:
-            raise VerificationError(f"the pit has the value {value}, proved within {gap}")
-        if whole is self.values and gap:
-            raise VerificationError(f"the flow does not prove that no pit is worth more than {value}")
+            fault = "not closed" if stopped else f"not the {self.closure} one of the flow"
+            raise VerificationError(f"the pit is {fault}")
+        proved = _proved(self.values[taken], layout.inside(left), rest, exponent)
+        if checked_number(self.lower_bound, "lower_bound") != proved.lower:
+            raise VerificationError(f"the pit has the value {proved.lower}, not {self.lower_bound}")
+        optimal = self.status == "optimal"
+        upper = proved.lower if optimal else proved.upper
+        if checked_number(self.upper_bound, "upper_bound") != upper:
+            raise VerificationError(f"the flow proves an upper bound of {upper}, not {self.upper_bound}")
+        if checked_number(self._gap, "gap") != proved.gap:
+            raise VerificationError(f"the value is proved within {proved.gap}, not {self._gap}")
+        if optimal and not proved.close:
+            raise VerificationError(f"the flow does not prove that no pit is worth more than {proved.lower}")
 
-    def _summary(self) -> str:
-        return f"value {self.value:,}, {int(self.mask.sum()):,} of {int((~self.air).sum()):,} blocks"
+    def __repr__(self) -> str:
+        blocks = f"{int(self.mask.sum()):,} of {int((~self.air).sum()):,} blocks"
+        return f"<UltimatePit: {self._headline()}, {blocks}, {self._how()}>"
 
-    def _draw(self, ax: Axes | None) -> Axes:
+    def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw from above, north up, how many blocks are taken of each column."""
-        return draw_with_bar(ax, self.mask.sum(axis=2, dtype=np.float64).T[::-1], "blocks taken")
+        taken = self.mask.sum(axis=2, dtype=np.float64).T[::-1]
+        return self._labelled(draw_with_bar(ax, taken, "blocks taken"))
 
 
 def _as_whole(values: Array) -> tuple[NDArray[np.int64], Array, int]:
@@ -131,17 +151,24 @@ def _as_whole(values: Array) -> tuple[NDArray[np.int64], Array, int]:
     return values, np.zeros(values.shape), 0
 
 
-def _value_and_gap(
-    taken: Array, left: NDArray[np.int64], rest: Array, exponent: int
-) -> tuple[int | float, int | float]:
-    """Return the sum of the values that are taken, and by how much it may differ from the largest one."""
+class Proved(NamedTuple):
+    """What a flow proves of a closed set of blocks."""
+
+    lower: int | float  #: its value
+    upper: int | float  #: no closed set has a larger one
+    gap: int | float  #: how far the two are apart, before they were rounded
+    close: bool  #: whether the gap is that of an optimal pit
+
+
+def _proved(taken: Array, left: NDArray[np.int64], rest: Array, exponent: int) -> Proved:
+    """Return what follows from the values that are taken, and from what the flow leaves of each block."""
     total, bound = exact_total(taken), exact_total(left[left > 0]) / Fraction(2) ** exponent
     if taken.dtype.kind == "i":
-        return int(total), int(bound - total)
+        return Proved(int(total), int(bound), int(bound - total), bound == total)
     # A rest is less than a unit, and has the sign of its value.
-    return near_and_gap(
-        total, bound + exact_total(rest[left > 0]) + exact_total(rest[(left == 0) & (rest > 0)])
-    )
+    bound += exact_total(rest[left > 0]) + exact_total(rest[(left == 0) & (rest > 0)])
+    value, gap = near_and_gap(total, bound)
+    return Proved(value, rounded_up(bound), gap, is_close(gap, size_of(taken), left.size))
 
 
 def ultimate_pit(
@@ -150,6 +177,8 @@ def ultimate_pit(
     slope: float | Mapping[float, float] = 45.0,
     block_size: ArrayLike = (1.0, 1.0, 1.0),
     closure: Closure = "smallest",
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
 ) -> UltimatePit:
     """Find the pit of the largest value in a block model: the ultimate pit limit of an open mine.
 
@@ -172,10 +201,18 @@ def ultimate_pit(
     closure : {"smallest", "largest"}
         Which of several pits of the largest value is returned: the one that is part of all others, or the one
         that all others are part of.
+    time_limit : float, optional
+        Seconds for building and solving. The search for the pit that the flow proves takes additional time,
+        linear in the model, and so does compiling, once. On expiry the result's `status` says so: its pit is
+        closed and has the value `lower_bound`, and by its flow no pit is worth more than `upper_bound`.
+    progress : bool or function
+        True draws a line on standard error; a function is called with a ProgressReport now and then.
 
     Returns
     -------
     UltimatePit
+        Its value is exact for integers. For floats it is within `gap` of the largest one; the status is
+        "approximate" where float64 does not allow a closer proof.
 
     Raises
     ------
@@ -212,10 +249,14 @@ def ultimate_pit(
     numbers = np.where(air, numbers.dtype.type(0), numbers)
     numbers = read_signed(numbers.ravel(), numbers.size, "values").reshape(given.shape)
     check_finite("values", numbers)
-    nx, ny, nz = given.shape
-    layout = BlockLayout((nx, ny, nz), precedence_pattern(slope, block_size, (nx, ny, nz)))
-    control = Control()
-    return run_interruptibly(lambda: _solve(layout, numbers, air.copy(), closure, control), control)
+    shape = given.shape[0], given.shape[1], given.shape[2]
+    control, limit = Control(), check_time_limit(time_limit)
+
+    def work() -> UltimatePit:
+        pattern = precedence_pattern(slope, block_size, shape)
+        return _solve(BlockLayout(shape, pattern), numbers, air.copy(), closure, control)
+
+    return run_interruptibly(work, control, limit, progress)
 
 
 def _solve(
@@ -240,8 +281,11 @@ def _solve(
             layout.spread(np.ones(layout.shape, dtype=index), outside=n + 1),
             make_records(n, index),
         )
+    control.check_wanted()
     with timed(seconds, "solve"):
+        control.progress[:] = net.excess.sum(dtype=np.float64)
         merge_trees(net, label, vertex, OPTIONS, False, control)
+    control.check_wanted()
     with timed(seconds, "recover"):
         count = max(len(layout.pattern), 1)
         block = np.flatnonzero(net.flow)
@@ -251,10 +295,27 @@ def _solve(
         flow = PitFlow(tail, tail + layout.step[arc], amount)
         del net, label, vertex
         left = left_of(value, flow)
-        taken = extreme_pit(layout, left, flow, closure, control.stop)
-        best, gap = _value_and_gap(values[taken], layout.inside(left), rest, exponent)
+        taken = extreme_pit(layout, left, flow, closure)
+        finished = exact_total(whole[taken]) == exact_total(left[left > 0])
+        if not finished:
+            pits = [
+                taken,
+                *(extreme_pit(layout, left, flow, other) for other in CLOSURES if other != closure),
+            ]
+            taken = max(pits, key=lambda pit: exact_total(values[pit]))
+        proved = _proved(values[taken], layout.inside(left), rest, exponent)
+    status = control.status(find_method(METHODS, METHOD), finished, "no optimal pit", close=proved.close)
     counts: Any = {name: int(control.counts[place]) for name, place in SolveStats.counted().items()}
-    stats = SolveStats("serial-pseudoflow", "arcs follow from a pattern", seconds=seconds, **counts)
     return UltimatePit(
-        taken & ~air, best, values, air, layout.pattern, closure, gap, stats, (tail, arc, amount)
+        status,
+        proved.lower,
+        proved.lower if status == "optimal" else proved.upper,
+        SolveStats(METHOD, "arcs follow from a pattern", seconds=seconds, **counts),
+        taken & ~air,
+        values,
+        air,
+        layout.pattern,
+        closure,
+        proved.gap,
+        (tail, arc, amount),
     )
