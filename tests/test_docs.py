@@ -27,7 +27,7 @@ BLOCKS = [
 
 
 #: Packages that the extra ``dev`` lacks, or that some platform lacks.
-OPTIONAL = ("dask", "ray")
+OPTIONAL = ("dask", "ray", "torch")
 
 
 @pytest.mark.parametrize("block", BLOCKS)

@@ -34,7 +34,7 @@ LINES = {
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 12118,  # one reader finds columns of all tables; wrong tables are refused; block models of mines
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
-    "integrations": 2660,  # the door of PyMaxflow has grids, and labels
+    "integrations": 3150,  # the door of PyMaxflow has grids, and labels; gradients for Torch
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2846,  # the heap of three problems; groups of cut trees; kinds of blocks of networks
     "maxflow": 11273,  # attempts watch their progress; threads search and merge blocks of networks
