@@ -40,6 +40,7 @@ PUBLIC: dict[ModuleType, tuple[str, ...]] = {
         "maximum_bipartite_matching",
         "min_weight_full_bipartite_matching",
         "structural_rank",
+        "wasserstein_distance_nd",
     ),
     bipartite: ("read_bipartite_graph",),
     costs: ("read_costs",),
@@ -98,7 +99,7 @@ OPTIONAL_DATA = {
     *("source", "sink", "supply", "sink_capacity", "neighbor_capacity", "weight"),
     *("pairs", "pair_costs", "triples", "triple_costs", "weights", "distance", "image", "opposite"),
     *("_rows", "_columns", "presets", "size", "ends", "degree", "edge_factor", "m", "columns"),
-    *("problem", "what", "maximize", "perm_type", "like"),
+    *("problem", "what", "maximize", "perm_type", "like", "points", "u_weights", "v_weights"),
 }
 
 

@@ -32,9 +32,9 @@ LINES = {
     "forests": 1934,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
-    "graph": 12118,  # one reader finds columns of all tables; wrong tables are refused; block models of mines
+    "graph": 12126,  # one reader finds columns of all tables; wrong tables are refused; block models of mines
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
-    "integrations": 3150,  # the door of PyMaxflow has grids, and labels; gradients for Torch
+    "integrations": 3253,  # grids and labels for PyMaxflow; gradients for Torch; distances for SciPy
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2846,  # the heap of three problems; groups of cut trees; kinds of blocks of networks
     "maxflow": 11273,  # attempts watch their progress; threads search and merge blocks of networks
@@ -45,7 +45,7 @@ LINES = {
     "reductions": 4934,  # jobs between a least number and a limit, in tables with other names; pits
     "solving": 2159,  # types of options say what they may be; near options; the road of small calls
     "steps": 2378,  # terminals are joined with what strong arcs reach from them
-    "transportation": 5469,  # masses may stay; large ones spoil no small ones; small items list all pairs
+    "transportation": 5517,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -439,3 +440,63 @@ def test_answers_that_are_not_proved_are_refused(monkeypatch: pytest.MonkeyPatch
     ):
         with pytest.raises(NotOptimalError, match=r"between 0\.25"):
             call()
+
+
+@given(
+    sizes=st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    dimension=st.integers(0, 4),
+    weighted=st.tuples(st.booleans(), st.booleans()),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_wasserstein_distances(
+    sizes: tuple[int, int], dimension: int, weighted: tuple[bool, bool], seed: int
+) -> None:
+    """A dimension of 0 stands for arrays of one dimension."""
+    rng = np.random.default_rng(seed)
+    ends = [rng.integers(-5, 6, (size, dimension) if dimension else size) / 4 for size in sizes]
+    masses = [
+        np.append(rng.integers(0, 4, size - 1), 1) if heavy else None
+        for size, heavy in zip(sizes, weighted, strict=True)
+    ]
+    got = scipy_compat.wasserstein_distance_nd(*ends, *masses)
+    assert isinstance(got, float)
+    assert got == pytest.approx(scipy.stats.wasserstein_distance_nd(*ends, *masses), abs=1e-9)
+
+
+DISTANCES: dict[str, tuple[Any, ...]] = {
+    "three dimensions": (np.zeros((2, 2, 2)), np.zeros((2, 2, 2))),
+    "other dimensions": ([[0, 1]], [[1]]),
+    "one side flat": ([[0, 1]], [1, 2]),
+    "words": ([["a", "b"]], [["c", "d"]]),
+    "too few weights": ([[0, 1], [2, 1]], [[1, 2]], [1], [1]),
+    "weights of two dimensions": ([[0, 1], [2, 1]], [[1, 2]], [[1, 3]]),
+    "a weight below zero": ([[0, 1], [2, 1]], [[1, 2]], [2, -1]),
+    "no mass": ([[0, 1], [2, 1]], [[1, 2]], [0, 0]),
+    "infinite mass": ([[0, 1], [2, 1]], [[1, 2]], [1, np.inf]),
+    "NaN as mass": ([[0, 1], [2, 1]], [[1, 2]], [1, np.nan]),
+    "no points": (np.zeros((0, 2)), [[1, 2]]),
+    "no numbers": ([0, 1], [3, 4], [0.5, None]),
+    "far away": ([[0, 1], [np.inf, 1]], [[1, 2]]),
+    "both far away": ([[0, 1], [np.inf, 1]], [[1, -np.inf]]),
+    "bools": ([[True, False]], [[False, False]]),
+    "large and small weights": ([[0, 1], [2, 1]], [[1, 2]], [1e-300, 1e300]),
+}
+
+
+@pytest.mark.parametrize("arguments", DISTANCES.values(), ids=DISTANCES)
+@pytest.mark.filterwarnings("ignore:.*encountered.*:RuntimeWarning")
+def test_hostile_wasserstein_distances(arguments: Any) -> None:
+    call = lambda module: module.wasserstein_distance_nd(*arguments)  # noqa: E731
+    expected, got = solved_by(call, scipy.stats), solved_by(call, scipy_compat)
+    if not same_kind_of_error(got, expected):
+        assert got == pytest.approx(expected, nan_ok=True)
+
+
+def test_wasserstein_distances_of_missing_numbers_are_refused() -> None:
+    """SciPy ends in an accidental error."""
+    with pytest.raises(ValueError, match=r"rows.*not finite: nan"):
+        scipy_compat.wasserstein_distance_nd([[0, 1], [np.nan, 1]], [[1, 2]])
+    with pytest.raises(ValueError, match="positive and finite, got inf"):
+        scipy_compat.wasserstein_distance_nd([[0, 1], [2, 1]], [[1, 2]], [1e308, 1e308])
+    with pytest.raises(ValueError, match="too large"):
+        scipy_compat.wasserstein_distance_nd([[0, 1e305], [2, 1]], [[1, 2]])

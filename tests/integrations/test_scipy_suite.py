@@ -19,6 +19,7 @@ SUITE = (
     "scipy.sparse.csgraph.tests.test_reordering",
     "scipy.sparse.csgraph.tests.test_pydata_sparse",
     "scipy.optimize.tests.test_linear_assignment",
+    "scipy.stats.tests.test_stats::TestWassersteinDistanceND",
 )
 
 

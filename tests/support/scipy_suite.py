@@ -8,10 +8,12 @@ from __future__ import annotations
 import pytest
 import scipy.optimize
 import scipy.sparse.csgraph
+import scipy.stats
 
 from preflow.integrations import scipy_compat
 
-#: The functions of scipy.sparse.csgraph that are replaced, beside scipy.optimize.linear_sum_assignment.
+#: The functions of scipy.sparse.csgraph that are replaced, beside scipy.optimize.linear_sum_assignment and
+#: scipy.stats.wasserstein_distance_nd.
 REPLACED = (
     "maximum_flow",
     "maximum_bipartite_matching",
@@ -28,6 +30,7 @@ EXPECTED_FAILURES = {
 def pytest_configure() -> None:
     """Replace the functions before test modules import them. To import this module changes nothing."""
     scipy.optimize.linear_sum_assignment = scipy_compat.linear_sum_assignment
+    scipy.stats.wasserstein_distance_nd = scipy_compat.wasserstein_distance_nd
     for name in REPLACED:
         setattr(scipy.sparse.csgraph, name, getattr(scipy_compat, name))
 

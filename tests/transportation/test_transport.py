@@ -326,3 +326,50 @@ def test_errors_of_a_batch_name_the_item_or_the_way_out() -> None:
     assert len(preflow.transport(np.broadcast_to(np.eye(4), (5, 4, 4)), many, ones)) == 5
     with pytest.raises(InvalidInputError, match=r"the order is transport\(cost, a, b\)"):
         preflow.transport(ones, ones, np.eye(4))
+
+
+@given(problem=problems(), dimension=st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_barycentric_projection(problem: Any, dimension: int) -> None:
+    cost, a, b = problem
+    points = np.random.default_rng(1).random((len(b), dimension) if dimension else len(b))
+    for partial in (False, True):
+        try:
+            result = preflow.transport(cost, a, b, partial=partial)
+        except InfeasibleFlowError:
+            continue
+        plan = result.matrix()
+        mass = plan.sum(axis=1)
+        found = result.barycentric(points.tolist())
+        assert np.isnan(found[mass == 0]).all()
+        expected = (plan[mass > 0] @ points).T / mass[mass > 0]
+        np.testing.assert_allclose(found[mass > 0], expected.T, rtol=1e-12)
+
+
+def test_barycentric_projection_of_points() -> None:
+    rng = np.random.default_rng(2)
+    first, second = rng.random((2, 50, 2))
+    result = preflow.transport(preflow.PointCosts(first, second), np.ones(50), np.ones(50))
+    np.testing.assert_array_equal(result.barycentric(), second[result.column[np.argsort(result.row)]])
+    # Masses and points near the ends of float64
+    large = preflow.transport([[1, 2]], [2.0**1000], [2.0**999, 2.0**999]).barycentric([1e308, 1e308])
+    assert large.tolist() == [1e308]
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (None, "give points"),
+        ([1, 2, 3], "each of 2 columns"),
+        (3, "each of 2 columns"),
+        (np.zeros((2, 2, 2)), "each of 2 columns"),
+        ([1, np.nan], "not finite"),
+        (["a", "b"], "integers or floats"),
+        ([1j, 0], "integers or floats"),
+        ([[1], [1, 2]], "different lengths"),
+    ],
+)
+def test_barycentric_projections_refuse(points: Any, message: str) -> None:
+    result = preflow.transport([[4, 1], [2, 3]], [4, 6], [5, 5])
+    with pytest.raises(InvalidInputError, match=message):
+        result.barycentric(points)

@@ -197,6 +197,14 @@ def host_array(values: AnyArray, name: str) -> Array:
         raise InvalidInputError(f"{name} is not an array: {words}") from None
 
 
+def host_values(values: AnyArray, name: str) -> Array:
+    """Return numbers of a caller in the memory of the host."""
+    if not is_on_gpu(values):
+        return host_array(values, name)
+    found: Array = values.get() if hasattr(values, "get") else np.asarray(without_gradient(values).cpu())
+    return found
+
+
 def without_decimals(array: Array) -> Array:
     """Return an array of objects with integers or floats in place of decimals, which databases have."""
     entries = array.ravel().tolist()

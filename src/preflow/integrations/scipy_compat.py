@@ -27,8 +27,10 @@ from ..errors import (
 )
 from ..graph.costs import LARGEST_INTEGER
 from ..graph.network import FlowNetwork
+from ..graph.point_costs import PointCosts
 from ..graph.sparse_input import read_sparse
 from ..maxflow.api import max_flow
+from ..transportation.api import transport
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -372,6 +374,107 @@ def structural_rank(graph: scipy.sparse.csr_array) -> np.int64:
         message = "Input matrix should be in CSC, CSR, or COO matrix format"
         warn_caller(message, SparseEfficiencyWarning)
     return np.int64(bipartite_matching(matrix).cardinality)
+
+
+@eager
+def wasserstein_distance_nd(
+    u_values: ArrayLike,
+    v_values: ArrayLike,
+    u_weights: ArrayLike | None = None,
+    v_weights: ArrayLike | None = None,
+) -> float:
+    """Return the Wasserstein-1 distance of two sets of points: :func:`scipy.stats.wasserstein_distance_nd`.
+
+    SciPy stores all pairs and solves a linear program. Here a pair is computed when it is needed.
+
+    Parameters
+    ----------
+    u_values, v_values : array_like, shapes (n, d) and (m, d)
+        One point a row. Of one dimension, shapes (n,) and (m,), SciPy itself computes the distance, from
+        sorted values.
+    u_weights, v_weights : array_like, shapes (n,) and (m,), optional
+        The mass of each point, not negative; each side is divided by its sum. Default: all points weigh the
+        same.
+
+    Returns
+    -------
+    float
+        Infinite if a coordinate is, and NaN if both sides have such coordinates, as in SciPy.
+
+    Raises
+    ------
+    InvalidInputError
+        A ValueError: other shapes, no points, a coordinate that is NaN, distances too large to be added up, a
+        weight below zero, or weights whose sum is 0 or not finite.
+    InvalidTypeError
+        A TypeError: entries that are no numbers.
+    NotOptimalError
+        The answer is not proved optimal: see the status "approximate" of :doc:`/problems/assignment`.
+
+    Notes
+    -----
+    The time is that of :func:`preflow.transport`, or of :func:`preflow.linear_assignment` for equally many
+    points without weights. The memory is O(n + m).
+
+    Examples
+    --------
+    >>> wasserstein_distance_nd([[0, 2, 3], [1, 2, 5]], [[3, 2, 3], [4, 2, 5]])
+    3.0
+    """
+    points, others = _as_floats("u_values", u_values), _as_floats("v_values", v_values)
+    what = f"got shapes {points.shape} and {others.shape}"
+    if not {points.ndim, others.ndim} <= {1, 2}:
+        raise InvalidInputError(
+            f"Invalid input values. The inputs must have either one or two dimensions: {what}"
+        )
+    if points.ndim != others.ndim:
+        raise InvalidInputError(f"Invalid input values. Dimensions of inputs must be equal: {what}")
+    if points.shape[1:] != others.shape[1:]:
+        raise InvalidInputError(
+            "Invalid input values. If two-dimensional, u_values and v_values must have the same number of "
+            f"columns: {what}"
+        )
+    a, b = _as_weights("u_weights", u_weights, points), _as_weights("v_weights", v_weights, others)
+    if points.ndim == 1:
+        from scipy.stats import wasserstein_distance
+
+        return float(wasserstein_distance(points, others, a, b))
+    endless = [bool(np.isinf(side).any()) for side in (points, others)]
+    if any(endless):
+        return np.nan if all(endless) else np.inf
+    costs = PointCosts(points, others)
+    if u_weights is v_weights is None and len(points) == len(others):
+        return float(linear_assignment(costs).cost) / len(points)
+    return float(transport(costs, a, b).cost)
+
+
+def _as_floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return numbers as float64, as SciPy reads them."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except TypeError as error:
+        raise InvalidTypeError(f"{name}: {error}") from None
+    except (OverflowError, ValueError) as error:
+        raise InvalidInputError(f"{name}: {error}") from None
+
+
+def _as_weights(name: str, weights: ArrayLike | None, points: Array) -> NDArray[np.float64]:
+    """Return the share of each point in the mass of its side."""
+    if not len(points):
+        raise InvalidInputError("Distribution can't be empty.")
+    mass = np.ones(len(points)) if weights is None else _as_floats(name, weights)
+    if mass.shape != points.shape[:1]:
+        raise InvalidInputError(
+            f"{name} must have a weight for each of {len(points)} points, got shape {mass.shape}"
+        )
+    if (mass < 0).any():
+        raise InvalidInputError(f"{name}[{int((mass < 0).argmax())}] is negative")
+    with np.errstate(over="ignore"):
+        total = mass.sum()
+    if not 0 < total < np.inf:
+        raise InvalidInputError(f"the sum of {name} must be positive and finite, got {total}")
+    shares: NDArray[np.float64] = mass / total
+    return shares
 
 
 def _graph_of(matrix: AnyArray) -> AnyArray:

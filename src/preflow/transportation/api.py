@@ -41,7 +41,7 @@ from ..graph.device.costs import DeviceCosts, copied_to_device
 from ..graph.device.points import DevicePoints, points_on_device
 from ..graph.edge_tables import in_order_of, labels_of
 from ..graph.network import exact_sum
-from ..graph.placement import gpu_of_method, gpu_worth_using
+from ..graph.placement import gpu_of_method, gpu_worth_using, host_values
 from ..graph.point_costs import PointCosts
 from ..graph.standard_form import MOST
 from ..method_names import DeviceName, TransportMethodName
@@ -54,7 +54,7 @@ from ..solving.run import Deadline
 from ..solving.timing import timed
 from ..stats import MinCostStats
 from .batch import PlanBatch
-from .left_over import Asked, LeftOver, PartialTransportResult, host_values
+from .left_over import Asked, LeftOver, PartialTransportResult
 from .policy import choose, worth_a_gpu
 from .problem import METHODS
 from .refinement import Refinement, proved

@@ -29,11 +29,10 @@ import numpy as np
 from ..arrays import AnyArray, Array, Number
 from ..certify.fields import check_kind, checked_array, checked_number
 from ..certify.transport import TransportCosts
-from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
-from ..graph.placement import host_array, without_gradient
+from ..graph.placement import host_values
 from ..graph.point_costs import PointCosts
 from ..graph.sums import exact_total, parts_of_sum, within_reach
 from ..graph.unmatched_cost import read_unmatched_cost
@@ -305,14 +304,6 @@ def _free(costs: StoredCosts) -> StoredCosts:
     """Return costs of 0 for all pairs that are allowed."""
     values = costs.values
     return replace(costs, values=np.where(np.isfinite(values), values.dtype.type(0), values))
-
-
-def host_values(values: AnyArray, name: str) -> Array:
-    """Return numbers of a caller in the memory of the host."""
-    if not is_on_gpu(values):
-        return host_array(values, name)
-    found: Array = values.get() if hasattr(values, "get") else np.asarray(without_gradient(values).cpu())
-    return found
 
 
 def _read_amounts(given: AnyArray, leading: tuple[int, ...], a: Array, b: Array) -> list[Number | None]:
