@@ -158,7 +158,7 @@ def test_order_of_arcs_is_recognised() -> None:
 def test_one_thread_of_a_team_builds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     def built(arcs: InputArcs, num_inner: int, _: int, wanted: Callable[[], None]) -> Any:
         pairs, distinct = csr_build.build_pairs(arcs, num_inner, 1, wanted)
-        return residual._Built(pairs, np.empty(0, dtype=np.uint8), distinct)
+        return residual._Built(pairs, distinct)
 
     for seed in range(12):
         network, sources, sinks = random_network(seed)

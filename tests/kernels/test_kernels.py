@@ -98,7 +98,7 @@ def test_resumed_search_equals_a_fresh_one(problem: SmallProblem, seed: int, dra
 @pytest.mark.parametrize(
     ("family", "size"), [("grid-2d", "300x300"), ("rmf-wide", "32x8"), ("ac-dense", "300")]
 )
-@pytest.mark.parametrize(("scale", "most_bytes"), [(1, 40), (1.0, 40), (2**33, 56)])
+@pytest.mark.parametrize(("scale", "most_bytes"), [(1, 48), (1.0, 48), (2**33, 56)])
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_memory_of_a_build(
     family: str, size: str, scale: float, most_bytes: int, threads: int, monkeypatch: pytest.MonkeyPatch

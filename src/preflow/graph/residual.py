@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..arrays import Array, DType, Number
+from ..arrays import Array, Number
 from ..errors import CapacityOverflowError
 from ..kernels import csr_build
 from ..parallel.pieces import run_pieces
@@ -141,7 +141,7 @@ def build_residual(
         from ..parallel.csr_build import build_pairs  # 10 ms to import
 
         pairs, distinct = build_pairs(arcs, num_inner, threads, check_wanted)
-        built = _Built(pairs, np.empty(0, dtype=np.uint8), distinct)
+        built = _Built(pairs, distinct)
     check_wanted()
     residual, shared = _residual_capacities(arcs, built, width, threads)
     check_wanted()
@@ -200,33 +200,37 @@ def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int, threads: int
     return _Terminals(source_capacity, sink_capacity, direct + sum(through), any(shared))
 
 
+class _Filled(NamedTuple):
+    """Residual capacities, and what their kernel says of them: see :func:`csr_build.fill_residual`."""
+
+    residual: Array
+    largest: int
+    within: bool
+    shared: bool
+
+
 class _Built(NamedTuple):
-    """The residual arcs before their capacities are filled in."""
+    """The residual arcs."""
 
     pairs: csr_build.Pairs
-    room: NDArray[np.uint8]  #: memory for the residual capacities, or nothing
-    distinct: bool  #: whether no two input arcs are known to add to one residual arc
-    #: the residual capacities, if they have been filled in. No two input arcs share one.
-    residual: Array | None = None
+    distinct: bool = False  #: whether no two input arcs are known to add to one residual arc
+    filled: _Filled | None = None  #: their capacities, in the width that was asked for, if they are known
 
 
 def _build_pairs(
     arcs: csr_build.InputArcs, num_inner: int, width: int, check_wanted: Callable[[], None]
 ) -> _Built:
-    """Return the pairs, with memory for `width` bytes a residual arc.
-
-    The sorted arcs were stored in that memory.
-    """
+    """Return the residual arcs with their capacities in integers of `width` bytes."""
     first = np.zeros(num_inner + 1, dtype=arcs.inner.dtype)
+    residual_dtype = np.int32 if width == 4 else np.int64
     one_way = len(arcs.reverse_capacity) == 0
     if one_way and _may_be_sorted(arcs, num_inner) and csr_build.count_sorted_pairs(arcs, first):
-        return _build_sorted_pairs(arcs, first, width)
+        return _build_sorted_pairs(arcs, first, residual_dtype)
     first[:] = 0
     csr_build.count_by_smaller_end(arcs, first)
     np.cumsum(first, out=first)
     count = int(first[-1])
-    room = np.empty(2 * count * max(width, first.itemsize), dtype=np.uint8)
-    order, larger_end = _halves(room, count, first.dtype)
+    order, larger_end = np.empty((2, count), dtype=first.dtype)
     csr_build.sort_by_smaller_end(arcs, first, order, larger_end, num_inner)
     check_wanted()
     group_end = first[:-1]
@@ -234,21 +238,15 @@ def _build_pairs(
     latest = np.zeros_like(group_end)
     csr_build.count_pairs(group_end, larger_end, latest, first_out)
     check_wanted()
-    del order, larger_end
-    num_arcs = int(first_out[-1])
-    room.resize(max(2 * count * first.itemsize, num_arcs * width), refcheck=False)
-    order, larger_end = _halves(room, count, first.dtype)
-    head = np.empty(num_arcs, dtype=first.dtype)
-    reverse = np.empty_like(head)
-    most_arcs = int(np.diff(first_out).max(initial=0))
-    rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(most_arcs))
-    pairs = csr_build.Pairs(first_out, head, reverse, rank)
-    free = first_out[:-1].copy()
-    latest = latest[:0] if num_arcs == 2 * count else latest
-    csr_build.place_pairs(group_end, order, larger_end, free, latest, pairs)
-    del order, larger_end
-    room.resize(num_arcs * width, refcheck=False)
-    return _Built(pairs, room, False)
+    pairs = _room_for_pairs(arcs, first_out)
+    residual: Array = np.empty(len(pairs.head), dtype=residual_dtype)
+    free, latest = (latest, latest[:0]) if len(residual) == 2 * count else (np.empty_like(latest), latest)
+    free[:] = first_out[:-1]
+    limit = np.int64(np.iinfo(residual_dtype).max)
+    largest, within, shared = csr_build.place_pairs(
+        arcs, group_end, order, larger_end, free, latest, pairs, residual, limit
+    )
+    return _Built(pairs, filled=_Filled(residual, int(largest), within, shared))
 
 
 def _may_be_sorted(arcs: csr_build.InputArcs, num_inner: int) -> bool:
@@ -259,22 +257,21 @@ def _may_be_sorted(arcs: csr_build.InputArcs, num_inner: int) -> bool:
     return bool((low[1:] >= low[:-1]).all())
 
 
-def _build_sorted_pairs(arcs: csr_build.InputArcs, first_out: Array, width: int) -> _Built:
-    """Return the pairs and the residual capacities of arcs that come sorted by their pairs."""
-    num_arcs = int(first_out[-1])
-    head = np.empty(num_arcs, dtype=first_out.dtype)
-    most_arcs = int(np.diff(first_out).max(initial=0))
-    rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(most_arcs))
-    pairs = csr_build.Pairs(first_out, head, np.empty_like(head), rank)
-    residual: Array = np.zeros(num_arcs, dtype=np.int32 if width == 4 else np.int64)
+def _build_sorted_pairs(arcs: csr_build.InputArcs, first_out: Array, residual_dtype: DTypeLike) -> _Built:
+    """Return the residual arcs with their capacities, of arcs that come sorted by their pairs."""
+    pairs = _room_for_pairs(arcs, first_out)
+    residual: Array = np.zeros(len(pairs.head), dtype=residual_dtype)
     csr_build.place_sorted_pairs(arcs, first_out[:-1].copy(), pairs, residual)
-    return _Built(pairs, np.empty(0, dtype=np.uint8), True, residual)
+    return _Built(pairs, filled=_Filled(residual, 0, True, False))
 
 
-def _halves(room: NDArray[np.uint8], count: int, dtype: DType) -> tuple[Array, Array]:
-    """Return two arrays of `count` indices that lie in `room`, one behind the other."""
-    both: Array = room[: 2 * count * dtype.itemsize].view(dtype)
-    return both[:count], both[count:]
+def _room_for_pairs(arcs: csr_build.InputArcs, first_out: Array) -> csr_build.Pairs:
+    """Return arrays for the pairs, of any content but for `first_out`."""
+    head, reverse = np.empty((2, int(first_out[-1])), dtype=first_out.dtype)
+    most_arcs = int(np.diff(first_out).max(initial=0))
+    return csr_build.Pairs(
+        first_out, head, reverse, np.empty(len(arcs.tail), dtype=np.min_scalar_type(most_arcs))
+    )
 
 
 def _residual_capacities(
@@ -282,30 +279,23 @@ def _residual_capacities(
 ) -> tuple[Array, bool]:
     """Return the residual capacities in the smallest dtype that fits the sum of every pair.
 
-    They use the memory of the pairs if they fit. Also returns whether any of them comes from two input
-    arcs.
+    Also returns whether any of them comes from two input arcs.
     """
-    if built.residual is not None:
-        return built.residual, False
     for dtype in (np.int32, np.int64):
         if np.dtype(dtype).itemsize < width:
             continue
-        reverse = built.pairs.reverse
-        if len(built.room) == len(reverse) * np.dtype(dtype).itemsize:
-            residual = built.room.view(dtype)
-            residual[:] = 0
-        else:
-            residual = np.zeros(len(reverse), dtype=dtype)
         limit = np.int64(np.iinfo(dtype).max)
-        largest, fits, shared = _fill(arcs, built, residual, limit, threads)
-        if fits and (largest <= limit // 2 or _pairs_within(residual, reverse, limit, threads)):
+        if built.filled is not None and built.filled.residual.dtype == dtype:
+            filled = built.filled
+        else:
+            filled = _fill(arcs, built, np.zeros(len(built.pairs.head), dtype=dtype), limit, threads)
+        residual, largest, within, shared = filled
+        if within and (largest <= limit // 2 or _pairs_within(residual, built.pairs.reverse, limit, threads)):
             return residual, shared
     raise CapacityOverflowError("the capacities of parallel or antiparallel arcs sum past int64")
 
 
-def _fill(
-    arcs: csr_build.InputArcs, built: _Built, residual: Array, limit: Number, threads: int
-) -> tuple[int, bool, bool]:
+def _fill(arcs: csr_build.InputArcs, built: _Built, residual: Array, limit: Number, threads: int) -> _Filled:
     alone = threads == 1 or built.distinct
     size = BLOCK if _scattered(arcs.tail) else 0
     filled = run_pieces(
@@ -316,7 +306,7 @@ def _fill(
         threads,
     )
     largest, fits, shared = zip(*filled, strict=True)
-    return max(largest), all(fits), any(shared)
+    return _Filled(residual, max(largest), all(fits), any(shared))
 
 
 def _scattered(tail: Array) -> bool:

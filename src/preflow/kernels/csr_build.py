@@ -2,8 +2,8 @@
 
 An input arc between two inner vertices belongs to the pair of its ends. The arcs are sorted by the smaller
 end of their pair; the larger end is stored beside each, so that later steps read both in order. A walk over
-each group then merges the arcs of one pair and gives the pair two residual arcs. Beside the arrays that are
-returned, this takes two indices for each input arc and two for each vertex.
+each group then merges the arcs of one pair and gives the pair two residual arcs with their capacities. Beside
+the arrays that are returned, this takes two indices for each input arc and two for each vertex.
 
 Input arcs may come sorted by their pairs, each pair once, as in the rows of an upper triangular matrix. One
 pass finds that out and counts the neighbours. Then the pairs are placed, and capacities filled in, in the
@@ -188,16 +188,29 @@ def count_pairs(group_end: Indices, larger_end: Indices, seen: Indices, first_ou
 
 @kernel
 def place_pairs(
-    group_end: Indices, order: Indices, larger_end: Indices, free: Indices, latest: Indices, pairs: Pairs
-) -> None:
-    """Give every pair its two residual arcs, and every input arc the rank of its residual arc.
+    arcs: InputArcs,
+    group_end: Indices,
+    order: Indices,
+    larger_end: Indices,
+    free: Indices,
+    latest: Indices,
+    pairs: Pairs,
+    residual: Integers,
+    limit: Int64,
+) -> tuple[Int64, bool, bool]:
+    """Give every pair its two residual arcs with their capacities, and every input arc its rank.
 
     On entry `first_out` is set and ``free[v]`` is the first arc of `v`. `latest` is scratch of one entry a
-    vertex, with any content; it is empty where no two arcs belong to the same pair.
+    vertex, with any content; it is empty where no two arcs belong to the same pair. `residual` may have any
+    content. Return what :func:`fill_residual` returns; all arcs are placed also where a capacity is above
+    the limit.
     """
     first_out, head, reverse, rank = pairs.first_out, pairs.head, pairs.reverse, pairs.rank
     merges = len(latest) > 0
+    has_reverse = len(arcs.reverse_capacity) > 0
     last = np.uint64(len(larger_end)) - ONE
+    largest = np.int64(0)
+    within, shared = True, False
     k = ZERO
     for low in range(len(group_end)):
         lower = np.uint64(low)
@@ -205,12 +218,23 @@ def place_pairs(
         first = np.uint64(first_out[lower])
         end = np.uint64(group_end[low])
         while k < end:
-            # About where the arc back from the larger end of a later arc will be placed.
-            ahead = np.uint64(free[larger_end[min(k + AHEAD, last)]])
-            prefetch_to_write(head, ahead)
-            prefetch_to_write(reverse, ahead)
+            # The input arc, and about where the arc back from the larger end will be placed, of a later arc.
+            ahead = min(k + AHEAD, last)
+            i = np.uint64(order[ahead]) >> ONE
+            prefetch(arcs.capacity, i)
+            if has_reverse:
+                prefetch(arcs.reverse_capacity, i)
+            place = np.uint64(free[larger_end[ahead]])
+            prefetch_to_write(head, place)
+            prefetch_to_write(reverse, place)
+            prefetch_to_write(residual, place)
             entry = np.uint64(order[k])
             high = np.uint64(larger_end[k])
+            i = entry >> ONE
+            turned = entry & ONE == ONE
+            along = np.int64(arcs.capacity[i])
+            back = np.int64(arcs.reverse_capacity[i]) if has_reverse else np.int64(0)
+            up, down = (back, along) if turned else (along, back)
             forward = new
             if merges:
                 known = np.uint64(latest[high])
@@ -226,13 +250,28 @@ def place_pairs(
                 head[backward] = lower
                 reverse[forward] = backward
                 reverse[backward] = forward
+                residual[forward] = up
+                residual[backward] = down
+                largest = max(largest, up, down)
             else:
                 backward = np.uint64(reverse[forward])
-            if entry & ONE == ZERO:
-                rank[entry >> ONE] = forward - first
-            else:
-                rank[entry >> ONE] = backward - np.uint64(first_out[high])
+                if up > 0:
+                    before = np.int64(residual[forward])
+                    within = within and bool(up <= limit - before)
+                    shared = shared or bool(before > 0)
+                    up += before
+                    residual[forward] = up
+                    largest = max(largest, up)
+                if down > 0:
+                    before = np.int64(residual[backward])
+                    within = within and bool(down <= limit - before)
+                    shared = shared or bool(before > 0)
+                    down += before
+                    residual[backward] = down
+                    largest = max(largest, down)
+            rank[i] = backward - np.uint64(first_out[high]) if turned else forward - first
             k += ONE
+    return largest, within, shared
 
 
 @kernel
