@@ -92,27 +92,28 @@ def test_the_compiler_is_asked_once_it_is_there(monkeypatch: pytest.MonkeyPatch)
     assert [each.__wrapped__ for each in asked] == [double]
 
 
-#: What a compiled function may do with costs; the last step of each is one of Torch.
-COMPILED: dict[str, Callable[[Any, Any], Any]] = {
-    "pairs": lambda torch, x: (2 * x)[(found := preflow.linear_assignment(x)).row, found.column].sum(),
-    "members of a result": lambda torch, x: (
-        x.sum() * len((found := preflow.linear_assignment(x)).pairs()) + found.cost + found.gap
+#: What a compiled function may do with costs `x` that have a gradient and the same without one, `d`; the last
+#: step of each is one of Torch.
+COMPILED: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "pairs": lambda torch, x, d: (2 * x)[(found := preflow.linear_assignment(d)).row, found.column].sum(),
+    "members of a result": lambda torch, x, d: (
+        x.sum() * len((found := preflow.linear_assignment(d)).pairs()) + found.cost + found.gap
     ),
-    "a proof": lambda torch, x: 2 * x if preflow.linear_assignment(x).verify() is None else x,
-    "a batch": lambda torch, x: 2 * preflow.linear_assignment(x.expand(3, 4, 4)).column,
-    "a plan": lambda torch, x: (preflow.transport(x, torch.ones(4), torch.ones(4)).matrix() * x).sum(),
-    "a flow": lambda torch, x: 2 * preflow.max_flow(x, 0, 3).flow,
-    "a flow by label": lambda torch, x: x.sum() * len(preflow.max_flow(x, 0, 3).flow_dict()),
-    "flows": lambda torch, x: x.sum() * len(preflow.max_flow_batch([x], 0, 3)[0].flow),
-    "a grid": lambda torch, x: 2 * preflow.grid_cut(x, 1 - x, 0.3).labels,
-    "grids": lambda torch, x: 2 * preflow.grid_cut_batch(x[None], 1 - x[None], 0.3)[0].labels,
-    "a network": lambda torch, x: x * preflow.FlowNetwork.from_arrays([0, 1], [1, 2], x[0, :2]).num_arcs,
-    "points": lambda torch, x: 2 * preflow.linear_assignment(preflow.PointCosts(x, x)).column,
-    "a matching": lambda torch, x: 2 * preflow.bipartite_matching(x > 0.5).row_match,
-    "lap": lambda torch, x: x[0, int(lap.lapjv(x.detach())[1][0])],
-    "scipy": lambda torch, x: 2 * x[torch.as_tensor(scipy_compat.linear_sum_assignment(x.detach())[1])],
-    "pictures": lambda torch, x: (
-        x * int(preflow.vision.alpha_expansion(x.detach().numpy()[None], np.zeros((1, 1))).labels[0, 0])
+    "a proof": lambda torch, x, d: 2 * x if preflow.linear_assignment(d).verify() is None else x,
+    "a batch": lambda torch, x, d: 2 * preflow.linear_assignment(d.expand(3, 4, 4)).column,
+    "a plan": lambda torch, x, d: (preflow.transport(d, torch.ones(4), torch.ones(4)).matrix() * x).sum(),
+    "a flow": lambda torch, x, d: 2 * preflow.max_flow(d, 0, 3).flow,
+    "a flow by label": lambda torch, x, d: x.sum() * len(preflow.max_flow(d, 0, 3).flow_dict()),
+    "flows": lambda torch, x, d: x.sum() * len(preflow.max_flow_batch([d], 0, 3)[0].flow),
+    "a grid": lambda torch, x, d: 2 * preflow.grid_cut(d, 1 - d, 0.3).labels,
+    "grids": lambda torch, x, d: 2 * preflow.grid_cut_batch(d[None], 1 - d[None], 0.3)[0].labels,
+    "a network": lambda torch, x, d: x * preflow.FlowNetwork.from_arrays([0, 1], [1, 2], d[0, :2]).num_arcs,
+    "points": lambda torch, x, d: 2 * preflow.linear_assignment(preflow.PointCosts(d, d)).column,
+    "a matching": lambda torch, x, d: 2 * preflow.bipartite_matching(d > 0.5).row_match,
+    "lap": lambda torch, x, d: x[0, int(lap.lapjv(d)[1][0])],
+    "scipy": lambda torch, x, d: 2 * x[torch.as_tensor(scipy_compat.linear_sum_assignment(d)[1])],
+    "pictures": lambda torch, x, d: (
+        x * int(preflow.vision.alpha_expansion(d.numpy()[None], np.zeros((1, 1))).labels[0, 0])
     ),
 }
 
@@ -124,7 +125,7 @@ def test_compiled_functions_give_what_others_give(name: str) -> None:
     torch._dynamo.reset()
 
     def work(x: Any) -> Any:
-        return COMPILED[name](torch, 3 * x) + 1
+        return COMPILED[name](torch, 3 * x, 3 * x.detach()) + 1
 
     compiled = torch.compile(work, backend="eager")
     for seed in range(2):
@@ -160,7 +161,8 @@ def test_tensors_without_numbers_are_refused(transform: str) -> None:
         "export": lambda: torch.export.export(module, (torch.rand(4, 4),)),
         "meta": lambda: column(torch.empty((4, 4), device="meta")),
     }
-    with pytest.raises(InvalidInputError, match=r"in a loop, or once with a batch"):
+    words = "requires a gradient" if transform == "grad" else "in a loop, or once with a batch"
+    with pytest.raises(InvalidInputError, match=words):
         calls[transform]()
 
 

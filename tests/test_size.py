@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2124,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
-    "assignment": 10970,  # equal rows and columns of dense costs; one kernel for small matrices
+    "assignment": 10971,  # equal rows and columns of dense costs; one kernel for small matrices
     "bipartite": 5078,  # columns of tables are named
     "certify": 4950,  # what a cut allows, with lower bounds; the proof of pits
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
@@ -32,7 +32,7 @@ LINES = {
     "forests": 1934,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
-    "graph": 12126,  # one reader finds columns of all tables; wrong tables are refused; block models of mines
+    "graph": 12129,  # one reader finds columns of all tables; block models of mines; gradients are refused
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 3253,  # grids and labels for PyMaxflow; gradients for Torch; distances for SciPy
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused

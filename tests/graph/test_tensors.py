@@ -97,6 +97,12 @@ class Unknown(Bare):
         raise RuntimeError("Unsupported dtype in DLTensor.")
 
 
+def with_gradient(values: Any) -> Tensor:
+    tensor = Tensor(values)
+    tensor.requires_grad = True
+    return tensor
+
+
 def _field(result: Any, name: str) -> Any:
     found = getattr(result, name.removesuffix("()"))
     return found() if name.endswith("()") else found
@@ -136,6 +142,23 @@ def test_the_dtype_that_numpy_lacks_is_named(problem: str) -> None:
     solve, _ = SOLVES[problem]
     with pytest.raises(InvalidInputError, match="has dtype bfloat16: convert it"):
         solve(Unknown)
+
+
+@pytest.mark.parametrize("problem", SOLVES)
+def test_a_gradient_that_results_would_lose(problem: str) -> None:
+    solve, _ = SOLVES[problem]
+    with pytest.raises(InvalidInputError, match=r"preflow\.integrations\.torch return .* tensor\.detach\(\)"):
+        solve(with_gradient)
+
+
+def test_a_gradient_that_nobody_records() -> None:
+    torch = pytest.importorskip("torch")
+    cost = torch.eye(3, requires_grad=True)
+    with pytest.raises(InvalidInputError, match="a tensor requires a gradient"):
+        preflow.linear_assignment(cost)
+    with torch.no_grad():
+        assert preflow.linear_assignment(cost).cost == 0
+        assert preflow.transport(cost, torch.ones(3), torch.ones(3)).cost == 0
 
 
 @pytest.mark.parametrize("problem", SOLVES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy
@@ -152,8 +153,20 @@ def gpu_of_method(instance: HostArrays, method: Method) -> Device | None:
 
 
 def without_gradient(values: AnyArray) -> AnyArray:
-    """Return a tensor over the same memory that records no gradient; other arrays unchanged."""
-    return values.detach() if getattr(values, "requires_grad", False) else values
+    """Return an array; a tensor that requires a gradient detached where its library records none.
+
+    InvalidInputError: the library records gradients, and the results would cut its graph.
+    """
+    if not getattr(values, "requires_grad", False):
+        return values
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(values, torch.Tensor) or torch.is_grad_enabled():
+        raise InvalidInputError(
+            "a tensor requires a gradient, which results do not carry: linear_assignment, transport and "
+            "min_cost_flow of preflow.integrations.torch return costs with one; elsewhere, and for the pairs "
+            "alone, give tensor.detach()"
+        )
+    return values.detach()
 
 
 def is_tensor(values: AnyArray) -> bool:

@@ -64,7 +64,8 @@ def linear_assignment(
 
         Leading dimensions make a batch of matrices; each is solved separately, and ``result[i]`` is its
         result. Dense costs may be CuPy arrays or any arrays with ``__dlpack__``, such as Torch tensors, also
-        in GPU memory. The results are then arrays of the same library; no gradients flow through them. The
+        in GPU memory. The results are then arrays of the same library. No gradient flows through them: a
+        tensor that requires one is an error, except under ``torch.no_grad``. The
         costs of :class:`preflow.PointCosts` are never stored; only "serial-shortest-path" and, on a GPU,
         "cuda-shortest-path" take them.
     maximize : bool
