@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 import preflow
 from preflow import vision
 from preflow.cli import app
-from preflow.connectivity.pair_flows import flow_of_pair, values_of_pairs
 from preflow.connectivity.removal import SimpleArcs, split_network
 from preflow.graph import recognised_grid, residual
 from preflow.graph.undirected import EDGES_FOR_THREADS
@@ -41,6 +40,7 @@ from preflow.kernels.kinds import accepts, declared
 from preflow.maxflow import policy as flow_policy
 from preflow.maxflow.features import is_energy, sample_arcs
 from preflow.maxflow.levels import active_excess
+from preflow.maxflow.pair_flows import flow_of_pair, values_of_pairs
 from preflow.network import distances_to_sink
 from preflow.papers.lupinska import cuda_hybrid as grid_hybrid
 from preflow.papers.wu_he_hong import cuda_hybrid

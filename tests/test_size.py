@@ -36,8 +36,8 @@ LINES = {
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 3253,  # grids and labels for PyMaxflow; gradients for Torch; distances for SciPy
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 2885,  # the heap of three problems; kinds of blocks; arcs are placed with their capacities
-    "maxflow": 11273,  # attempts watch their progress; threads search and merge blocks of networks
+    "kernels": 2888,  # the heap of three problems; kinds of blocks; arcs are placed with their capacities
+    "maxflow": 12235,  # attempts watch their progress; searches from both ends for any terminals
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 6940,  # pieces of several solvers are beside them
@@ -49,7 +49,7 @@ LINES = {
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.
-KINDS = 506
+KINDS = 509
 
 
 def lines() -> dict[str, int]:

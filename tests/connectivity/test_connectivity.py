@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.connectivity import global_cut, reading
-from preflow.connectivity.pair_flows import flow_of_pair, make_network, values_of_pairs
 from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
+from preflow.maxflow.pair_flows import flow_of_pair, make_network, values_of_pairs
 
 Edges = list[tuple[int, int, int]]
 

@@ -6,6 +6,7 @@ import copy
 import pickle
 import sys
 import threading
+import time
 from typing import Any
 
 import networkx as nx
@@ -20,6 +21,7 @@ from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFl
 from preflow.forests.repair import repair
 from preflow.graph.residual import build_residual
 from preflow.maxflow import policy, warm
+from preflow.maxflow.warm import any_pair
 from preflow.solving.run import Control
 from tests.invariants.incremental_search import check_invariants
 
@@ -298,6 +300,101 @@ def test_add_arcs_and_terminals() -> None:
             check(solver)
         solver.set_capacity(rng.integers(0, 12 + 2 * turn, 4), rng.integers(0, 9, 4))
     assert solver.add_arcs(0, 1, 3).tolist() == [90]
+
+
+@pytest.mark.parametrize("limits", ["usual", "slices", "overflow"])
+@given(st.integers(0, 2**32), st.sampled_from(["integers", "floats", "infinite"]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_one_pair_of_terminals_after_the_other(limits: str, seed: int, kind: str, both: bool) -> None:
+    """Searches from both ends find the values and cuts of solves from scratch; results stay as they are."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 14)), int(rng.integers(0, 40))
+    capacity: Any = rng.integers(0, 9, m) * (2**40 if rng.random() < 0.2 else 1)
+    if kind != "integers":
+        capacity = np.where((rng.random(m) < 0.1) & (kind == "infinite"), np.inf, capacity)
+    network = preflow.FlowNetwork.from_arrays(
+        *rng.integers(0, n, (2, m)),
+        capacity,
+        reverse_capacity=rng.permutation(capacity) if both else None,
+        num_vertices=n,
+    )
+    solver = preflow.MaxFlow(network, 0, 1)
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        if limits == "slices":  # the thread of the caller gives the search to another one
+            patch.setattr(warm, "QUICK_SCANS", 3)
+        for _ in range(6):
+            source, sink = rng.permutation(n)[:2].tolist()
+            solver.set_terminals(source, sink)
+            if limits == "overflow" and solver._pairs is not None:
+                work = solver._pairs._work
+                solver._pairs._work = work._replace(changed=work.changed[:1])
+            try:
+                cold = preflow.max_flow(solver.network, source, sink, threads=1)
+            except UnboundedFlowError:
+                with pytest.raises(UnboundedFlowError):
+                    solver.solve()
+                continue
+            result = solver.solve()
+            assert result.stats.method == any_pair.NAME
+            found.append((result, cold))
+            if m and rng.random() < 0.3:
+                solver.set_capacity(rng.integers(0, m, 2), rng.integers(0, 9, 2))
+                if rng.random() < 0.5 and kind != "infinite":
+                    check(solver)
+    for result, cold in found:
+        for each in (result, pickle.loads(pickle.dumps(result))):
+            assert each.value == cold.value
+            np.testing.assert_array_equal(each.sink_side, cold.sink_side)
+            np.testing.assert_array_equal(each.source_side(), cold.source_side())
+            each.verify()
+            assert not each.sink_side.flags.writeable
+            assert not each.flow.flags.writeable
+
+
+def test_searches_from_both_ends_that_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a search that took too long, methods solve the next pairs; then it is tried again."""
+    monkeypatch.setattr(warm, "SCANS_OF_PAIR", 0.0)
+    monkeypatch.setattr(warm, "FEWEST_SCANS", 3)
+    problem = generators.grid_2d(8, 8, seed=1)
+    solver = preflow.MaxFlow(problem)
+    for turn in range(2 + warm.FIRST_PAUSE):
+        solver.set_terminals(turn, 40)
+        assert check(solver).stats.method != any_pair.NAME
+        assert solver._search_of_pair.waited == turn % (1 + warm.FIRST_PAUSE)
+    monkeypatch.undo()
+    for turn in range(1 + 2 * warm.FIRST_PAUSE):
+        solver.set_terminals(turn, 40)
+        check(solver, method="serial-fifo")  # which does not count as a solve without the search
+        solver.set_terminals(turn, 40)
+        assert (solver.solve().stats.method == any_pair.NAME) == (turn == 2 * warm.FIRST_PAUSE)
+    solver.set_terminals(5, 40)
+    assert solver.solve(time_limit=60, progress=lambda report: None).stats.method == any_pair.NAME
+    solver.set_terminals([5, 6], 40)
+    check(solver)
+    solver.set_terminals(5, 40)
+    with pytest.raises(InvalidInputError, match="options"):
+        solver.solve(options={"budget": 3})
+
+
+def test_time_limits_of_searches_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method gets the least rest of the time where the search was stopped."""
+    solver = preflow.MaxFlow(generators.barabasi_albert(2000, 5, seed=1))
+    solver.set_terminals(1990, 1991)
+
+    def stopped(self: Any, source: int, sink: int, most: int, stop: Any) -> None:
+        while not stop[0]:
+            time.sleep(0.001)
+
+    monkeypatch.setattr(any_pair.AnyPair, "search", stopped)
+    result = solver.solve(time_limit=1e-3)
+    assert result.stats.method != any_pair.NAME
+    result.verify()
+    assert not solver._search_of_pair.pause
+    monkeypatch.undo()
+    assert check(solver).status == "optimal"
+    solver.set_terminals(1990, 1991)
+    assert solver.solve().stats.method == any_pair.NAME
 
 
 def test_one_value_and_repeated_arcs() -> None:

@@ -63,10 +63,10 @@ from ..graph.scaling import Rule, accepted_gap, solve_within_gap
 from ..graph.undirected import UndirectedGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
+from ..maxflow.pair_flows import join_to_sources, make_network, make_work
 from ..solving.drawn import DrawnResult
 from ..solving.result import HEADLINES, Status
 from ..solving.run import Control, run_interruptibly
-from .pair_flows import join_to_sources, make_network, make_work
 from .reading import WholeWeights, degrees, is_optimal, read_weighted_graph, weight_across, whole_weights
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 Gusfield, "Very Simple Methods for All Pairs Network Flow Analysis", SIAM J. Computing 19 (1990), with the
 exchange of parents that makes the tree a cut tree in the sense of Gomory and Hu (1961), not only a tree of
-values. All flows use one network (:mod:`.pair_flows`).
+values. All flows use one network (:mod:`..maxflow.pair_flows`).
 
 Floats are scaled to integers. No cut of the tree is heavier than the second largest weight of all edges at
 one vertex: there they are cut off. An edge of the tree that is light beside that may have lost too much to
@@ -43,10 +43,10 @@ from ..graph.network import INT64_MAX, FlowNetwork
 from ..graph.scaling import MARGIN
 from ..graph.undirected import UndirectedGraph
 from ..maxflow.api import max_flow
+from ..maxflow.pair_flows import PairNetwork, cut_tree, make_network, make_work, pair_values
 from ..solving.drawn import DrawnResult
 from ..solving.result import HEADLINES, Status
 from ..solving.run import Control, run_interruptibly
-from .pair_flows import PairNetwork, cut_tree, make_network, make_work, pair_values
 from .reading import WholeWeights, degrees, is_optimal, read_weighted_graph, weight_across, whole_weights
 
 if TYPE_CHECKING:

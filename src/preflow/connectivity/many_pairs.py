@@ -1,4 +1,4 @@
-"""Maximum flows between many pairs of vertices: :func:`preflow.pair_flows`, by :mod:`.pair_flows`."""
+"""Maximum flows between many pairs of vertices, by the searches of :mod:`..maxflow.pair_flows`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ..graph.network import INT64_MAX, FlowNetwork, as_array, exact_sum
 from ..graph.scaling import accepted_gap
 from ..graph.undirected import UndirectedGraph
 from ..maxflow.api import max_flow
+from ..maxflow.pair_flows import make_network, values_of_pairs
 from ..solving.read_only import ReadOnlyArrays
-from .pair_flows import make_network, values_of_pairs
 from .reading import degrees, is_optimal, whole_weights
 
 

@@ -2,7 +2,7 @@
 
 Even, "An Algorithm for Determining Whether the Connectivity of a Graph Is at Least k", SIAM J. Computing 4
 (1975); Esfahanian and Hakimi, "On Computing the Connectivities of Graphs and Digraphs", Networks 14 (1984).
-All flows use one network (:mod:`.pair_flows`), and none goes on past the smallest value so far.
+All flows use one network (:mod:`..maxflow.pair_flows`), and none goes on past the smallest value so far.
 
 Which pairs of vertices are enough
 ----------------------------------
@@ -36,10 +36,10 @@ from ..graph.edge_tables import labelled_pairs, labelled_sides, labels_of
 from ..graph.network import FlowNetwork
 from ..graph.undirected import UndirectedGraph
 from ..maxflow.api import max_flow
+from ..maxflow.pair_flows import PairNetwork, least_flow, make_network, make_work
 from ..solving.drawn import DrawnResult
 from ..solving.run import Control, run_interruptibly
 from .global_cut import global_min_cut
-from .pair_flows import PairNetwork, least_flow, make_network, make_work
 from .reading import read_graph
 
 if TYPE_CHECKING:

@@ -392,7 +392,7 @@ class MaxFlowResult(FlowByLabel, MinCutResult):
     def __getstate__(self) -> dict[str, object]:
         """Return the state with the flow, which copies and pickles then need not compute again."""
         _ = self.flow
-        return self.__dict__.copy()
+        return super().__getstate__().copy()
 
     def whole_flow(self) -> AnyArray:
         """Return `flow`, as an array of the module that the network's arrays belong to."""

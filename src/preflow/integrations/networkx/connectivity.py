@@ -1,7 +1,7 @@
 """The functions of NetworkX that answer how well a graph is connected.
 
 NetworkX solves a maximum flow for each pair of nodes in Python. Here the graph is read once, all flows of a
-call use one network, and one compiled loop solves them (:mod:`preflow.connectivity.pair_flows`).
+call use one network, and one compiled loop solves them (:mod:`preflow.maxflow.pair_flows`).
 
 Parallel edges count once, and loops do not count. For `edge_connectivity` and `minimum_edge_cut` of all
 pairs NetworkX starts from degrees, in which they do; it is asked where these matter in a multigraph.
@@ -22,16 +22,16 @@ from ...arrays import Array
 from ...connectivity import removal
 from ...connectivity.global_cut import global_min_cut
 from ...connectivity.gomory_hu import gomory_hu_tree as cut_tree
-from ...connectivity.pair_flows import (
+from ...connectivity.removal import SimpleArcs, split_network
+from ...graph.network import FlowNetwork
+from ...graph.networkx_edges import GraphEdges, read_networkx
+from ...graph.undirected import UndirectedGraph
+from ...maxflow.pair_flows import (
     PairNetwork,
     flow_of_pair,
     make_network,
     values_of_pairs,
 )
-from ...connectivity.removal import SimpleArcs, split_network
-from ...graph.network import FlowNetwork
-from ...graph.networkx_edges import GraphEdges, read_networkx
-from ...graph.undirected import UndirectedGraph
 from .answers import Graph, Node, Nodes, NotTakenError, Pairs, answers, optimal
 from .values import Capacity, flow_values, read_capacities_of, read_values
 

@@ -46,6 +46,11 @@ changes leave out what has failed. Later ones try it again, after pauses that do
         a repair is due: repair; if it ends within its budget, stop
         run a method from an empty flow, and count its operations
 
+After a change of the terminals there is no flow to start from. Where both are single vertices, a search from
+both ends finds a new one, and sees a small part of many networks (:mod:`.any_pair`). It gives up after
+SCANS_OF_PAIR scans for each vertex and residual arc; then a method begins. The next changes of the terminals
+leave the search out, and later ones try it again, after pauses that double with each failure.
+
 Capacities must be integers, or floats that are integers, with sums that fit int64. An infinite capacity
 becomes a number above the sum of all others. Other networks are solved from scratch: the scale of rounded
 capacities depends on all of them. So are those that contraction makes much smaller.
@@ -55,7 +60,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,17 +87,20 @@ from ...kernels.kernel import kernel
 from ...method_names import FlowMethodName
 from ...progress import Reporter
 from ...solving.call import Request
+from ...solving.dispatch import usable_cpus
 from ...solving.method import Method
 from ...solving.plan import Plan
-from ...solving.run import Deadline
+from ...solving.quick import is_plain
+from ...solving.run import Control, Deadline, run_interruptibly
 from ...solving.timing import timed
 from ...stats import SolveStats, added_up
 from ...steps.second_stage import Unused, flow_of_arcs, return_along_flow, return_directly, topological_order
 from ...steps.step import FlowProblem, KnownFlow
-from ..api import FlowCall, cut_contracted, smallest_cut
+from ..api import QUICK_ARCS, FlowCall, cut_contracted, smallest_cut
 from ..policy import choose
 from ..problem import METHODS
 from ..result import MaxFlowResult, best_cut
+from .any_pair import AnyPair, FlowOfPair
 from .both_sides import repair
 from .search_trees import FlowState, Kept, begin_deficits, end_deficits, search_near_changes, touch
 
@@ -119,6 +127,13 @@ REPAIR_SHARE = 0.25
 #: What has failed is tried again after this many solves without it, twice as many with each failure, at most
 #: the second number.
 FIRST_PAUSE, LAST_PAUSE = 8, 64
+#: A search from both ends gives up after scanning this many arcs for each vertex and residual arc. On a grid
+#: with unit capacities a search makes up to 1.5 scans in a quarter of the time of a method.
+SCANS_OF_PAIR = 2.0
+#: It may scan this many in any case, in less time than to begin a solve by a method takes.
+FEWEST_SCANS = 2000
+#: Up to this many scans, about 1 ms, a search runs in the thread of the caller.
+QUICK_SCANS = 200_000
 #: Why `auto` takes its method for a network without flow, if the last flow has not helped.
 EMPTIED = "solved from an empty flow: the last flow did not help before"
 GIVEN_UP = "solved from an empty flow: the last flow did not help"
@@ -551,6 +566,11 @@ class MaxFlow(Changing[MaxFlowResult]):
     from scratch. Between solves about 32 bytes a pair of adjacent vertices, 20 an arc and 66 a vertex stay
     allocated. Kohli and Torr 2007.
 
+    After :meth:`set_terminals` with one source and one sink, a solve takes the time of a search from both
+    ends, which may see a small part of the network; reading `flow` or `sink_side` takes O(n + m). The network
+    of these searches has about 64 bytes a pair of adjacent vertices, 10 an arc and 73 a vertex, which stay
+    allocated as long as one of their results. Bläsius, Friedrich and Weyand 2021.
+
     Examples
     --------
     >>> import preflow
@@ -593,6 +613,11 @@ class MaxFlow(Changing[MaxFlowResult]):
         self._flow: Array | None = None
         self._record = _Record()
         self._may_contract = True
+        #: the network for searches from both ends, if there is one; when to try them; and whether the next
+        #: solve is one for new terminals, without a flow
+        self._pairs: AnyPair | None = None
+        self._search_of_pair = _Trial(1)
+        self._new_terminals = False
         self._continues_result = False  # whether the next residual network gets the flow of the last result
 
     def _read_terminals(
@@ -665,7 +690,7 @@ class MaxFlow(Changing[MaxFlowResult]):
         if edits is None:
             self._forget_network()
         kept = self._kept
-        self._snapshot = self._kept = None  # Ctrl-C may come before all have changed
+        self._snapshot = self._kept = self._pairs = None  # Ctrl-C may come before all have changed
         edited[numbers] = new
         if kept is not None and edits is not None:
             kept.change(self._given, edits, backward)
@@ -732,6 +757,7 @@ class MaxFlow(Changing[MaxFlowResult]):
             saturated=given.saturated,
         )
         self._forget_network()
+        self._pairs = None
         self._may_contract = True
         self._record.choices.clear()
         self._given = self._snapshot = longer
@@ -741,6 +767,10 @@ class MaxFlow(Changing[MaxFlowResult]):
     def set_terminals(self, source: Vertices, sink: Vertices) -> None:
         """Change the sources and the sinks; the next solve starts without a flow.
 
+        With ``method="auto"``, one source and one sink it searches from both ends. The residual network stays
+        from change to change, so that a solve takes the time of its search where this sees a part of the
+        network only. The flow of every arc and the cut are made when they are first read.
+
         Parameters
         ----------
         source, sink : vertex, or collection of vertices
@@ -748,6 +778,7 @@ class MaxFlow(Changing[MaxFlowResult]):
         sources, sinks = self._read_terminals(source, sink)
         self._kept = self._flow = None
         self._may_contract, self._continues_result = True, False
+        self._new_terminals = True
         self._record = _Record()
         self.sources, self.sinks = sources, sinks
 
@@ -792,11 +823,22 @@ class MaxFlow(Changing[MaxFlowResult]):
         InvalidInputError, CapacityOverflowError, UnboundedFlowError
             As in :func:`preflow.max_flow`.
         """
+        searches = method == "auto" and not options and self._searches_pair()
+        begun = False
+        if searches and is_plain(method, "auto", threads, time_limit, progress, options):
+            quick, begun = self._solve_pair_quickly(), self._pairs is not None
+            if quick is not None:
+                return self._keep_pair(quick)
         request = Request(METHODS, method, "cpu", threads, time_limit, progress, options)
+        if searches:
+            found, request = self._solve_pair(request, begun)
+            if found is not None:
+                return self._keep_pair(found)
         if request.method == "auto":
             contracted, request = self._solve_contracted(request)
             if contracted is not None:
                 self._flow, self._continues_result = None, self._kept is None
+                self._new_terminals = False
                 return self._keep(contracted)
         if self._continues_result:
             self._flow, self._continues_result = self._last_flow(), False
@@ -815,7 +857,83 @@ class MaxFlow(Changing[MaxFlowResult]):
         result = call.run(lambda: self._solve(call, request, kept, whole, emptied), request)
         if result is None:
             return self._from_scratch(request)
-        self._flow = None
+        self._flow, self._new_terminals = None, False
+        return self._keep(result)
+
+    def _searches_pair(self) -> bool:
+        """Whether to search from both ends; if only earlier failures are against it, count that."""
+        if not self._new_terminals or len(self.sources) > 1 or len(self.sinks) > 1:
+            return False
+        due = self._search_of_pair.is_due(1)
+        if not due:
+            self._search_of_pair.wait()
+        return due
+
+    def _solve_pair_quickly(self) -> MaxFlowResult | None:
+        """Search from both ends in the thread of the caller; None if that takes long or nothing is built."""
+        pairs = self._pairs
+        if pairs is None:
+            return None
+        seconds = {"build": 0.0}
+        most, stop = min(QUICK_SCANS, _most_scans(pairs)), np.zeros(1, dtype=np.int64)
+        with timed(seconds, "solve"):
+            pairs.begin()
+            found = pairs.search(*self._pair, most, stop)
+        return None if found is None else self._result_of_pair(pairs, found, seconds)
+
+    def _solve_pair(self, request: Request, begun: bool) -> tuple[MaxFlowResult | None, Request]:
+        """Search from both ends, or go on with that if it has `begun`.
+
+        Return None if it takes too long, and the request with the rest of its time limit.
+        """
+        network, control, deadline = self.network, Control(), Deadline(request.time_limit)
+        seconds: dict[str, float] = {}
+
+        def search() -> FlowOfPair | None:
+            with timed(seconds, "build"):
+                if self._pairs is None:
+                    whole = _whole(network)
+                    if whole is None or not AnyPair.fits(network):
+                        return None
+                    threads = min(request.most_threads, usable_cpus())
+                    integers = with_capacities(network, whole.capacity, whole.reverse)
+                    most_value = whole.total if whole.infinite else MOST_CAPACITY
+                    self._pairs = AnyPair(integers, most_value, threads, control.check_wanted)
+            control.check_wanted()
+            pairs = self._pairs
+            with timed(seconds, "solve"):
+                if not begun:
+                    pairs.begin()
+                found = pairs.search(*self._pair, _most_scans(pairs), control.stop)
+            if found is None and not control.stopped:
+                self._search_of_pair.fail(1)
+            return found
+
+        if network.num_arcs <= QUICK_ARCS and request.time_limit is None and request.progress is False:
+            found = search()
+        else:
+            found = run_interruptibly(search, control, request.time_limit, request.progress)
+        if found is not None and self._pairs is not None:
+            return self._result_of_pair(self._pairs, found, seconds), request
+        self._reading = added_up(self._reading, seconds)
+        return None, replace(request, time_limit=deadline.left())
+
+    @property
+    def _pair(self) -> tuple[int, int]:
+        return int(self.sources[0]), int(self.sinks[0])
+
+    def _result_of_pair(
+        self, pairs: AnyPair, found: FlowOfPair, seconds: dict[str, float]
+    ) -> MaxFlowResult | None:
+        """Return the result of a search; None if the flow is unbounded."""
+        if found.value > pairs.most_value:
+            return None
+        return found.result(self.network, self.sources, self.sinks, seconds)
+
+    def _keep_pair(self, result: MaxFlowResult) -> MaxFlowResult:
+        """Keep the result of a search from both ends, whose flow the next solve starts from."""
+        self._search_of_pair.succeed(1)
+        self._new_terminals, self._continues_result = False, True
         return self._keep(result)
 
     def _solve_contracted(self, request: Request) -> tuple[MaxFlowResult | None, Request]:
@@ -923,12 +1041,17 @@ class MaxFlow(Changing[MaxFlowResult]):
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state without the residual network; a copy builds it again from the last flow."""
-        state = super().__getstate__()
+        state = {**super().__getstate__(), "_pairs": None}
         if self._kept is not None:
             state.update(_kept=None, _flow=self._last_flow())
         network = self.network
         state.update(_snapshot=network, _capacity=network.capacity, _reverse=network.reverse_capacity)
         return state
+
+
+def _most_scans(pairs: AnyPair) -> int:
+    """Return after how many scans a search from both ends gives up."""
+    return max(FEWEST_SCANS, int(SCANS_OF_PAIR * pairs.size))
 
 
 def _whole_edits(kept: _Kept, numbers: NDArray[np.int64], new: Array) -> Edits | None:

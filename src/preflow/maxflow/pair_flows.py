@@ -43,9 +43,11 @@ from ..solving.dispatch import most_threads
 from ..solving.run import Control, run_interruptibly
 
 #: Positions of the numbers in ``Work.counters``.
-LABEL_OF_SINK, NUM_CHANGED, LABEL_OF_SOURCE, NUM_REACHED = 0, 1, 2, 3
-#: What a search from both ends has found: paths, or one side of a minimum cut.
-PATHS, SOURCE_SIDE, SINK_SIDE = np.uint64(0), np.uint64(1), np.uint64(2)
+LABEL_OF_SINK, NUM_CHANGED, LABEL_OF_SOURCE, NUM_REACHED, SCANNED, MOST_SCANS = range(6)
+#: What a search from both ends has found: paths, one side of a minimum cut, or that it took too many scans.
+PATHS, SOURCE_SIDE, SINK_SIDE, TOO_LONG = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
+#: The number of scans that no search makes.
+NO_LIMIT = np.uint64(2**64 - 1)
 #: With fewer pairs than this, which take about 10 ms, starting threads would take longer than it saves.
 PAIRS_FOR_THREADS = 2000
 
@@ -76,8 +78,9 @@ class Work(NamedTuple):
     sink_queue: Indices
     path: Indices
     changed: Indices  #: uint32, shape (m,): arcs whose residual capacity a flow has changed
-    #: shape (4,): the label of the sink; the number of changed arcs, m + 1 if there was no room for them; the
-    #: label of the source in the last search from both ends; how many vertices its side of a cut has
+    #: shape (6,): the label of the sink; the number of changed arcs, m + 1 if there was no room for them; the
+    #: label of the source in the last search from both ends; how many vertices its side of a cut has; the
+    #: arcs that searches from both ends have scanned; and at how many they give up
     counters: NDArray[np.uint64]
     #: shape (n,): the distance from the source, plus the label of the source in the last search from both
     #: ends; or the distance to the sink, plus that label and n
@@ -110,6 +113,8 @@ def make_network(num_vertices: int, tail: Array, head: Array, forward: Array, ba
 def make_work(network: PairNetwork) -> Work:
     """Return memory for searches in a network."""
     n, m = len(network.first) - 1, len(network.head)
+    counters = np.zeros(6, dtype=np.uint64)
+    counters[MOST_SCANS] = NO_LIMIT
     return Work(
         label=np.zeros(n, dtype=np.uint64),
         current=np.zeros(n, dtype=np.int64),
@@ -118,7 +123,7 @@ def make_work(network: PairNetwork) -> Work:
         sink_queue=np.zeros(n, dtype=np.uint32),
         path=np.zeros(n, dtype=np.uint32),
         changed=np.zeros(m, dtype=np.uint32),
-        counters=np.zeros(4, dtype=np.uint64),
+        counters=counters,
         reached=np.zeros(n, dtype=np.uint64),
         arc_by=np.zeros(n, dtype=np.uint32),
     )
@@ -261,6 +266,7 @@ def arc_to_end(net: PairNetwork, work: Work, v: np.uint64, to_sink: bool) -> np.
                 found = a
                 break
         k += 1
+    work.counters[SCANNED] += np.uint64(k - current[v])
     current[v] = k
     return found
 
@@ -315,14 +321,15 @@ def augment_both_ends(
     """Search from both ends until an arc joins them, and push at most `most` along the paths of that level.
 
     Return the amount, and what was found. The source side is in ``work.queue``, the sink side in
-    ``work.sink_queue``.
+    ``work.sink_queue``. The search is given up once it has scanned as many arcs as it may.
     """
+    counters = work.counters
     reached, arc_by = work.reached, work.arc_by
     source_queue, sink_queue = work.queue, work.sink_queue
     n = np.uint64(len(reached))
-    label = work.counters[LABEL_OF_SOURCE] + n + n
+    label = counters[LABEL_OF_SOURCE] + n + n
     label_of_sink = label + n
-    work.counters[LABEL_OF_SOURCE] = label
+    counters[LABEL_OF_SOURCE] = label
     reached[source], reached[sink] = label, label_of_sink
     source_queue[ZERO], sink_queue[ZERO] = source, sink
     begin, end = ZERO, ONE
@@ -333,7 +340,7 @@ def augment_both_ends(
     pushed = np.int64(0)
     while pushed == 0:
         if begin == end or sink_begin == sink_end:
-            work.counters[NUM_REACHED] = end if begin == end else sink_end
+            counters[NUM_REACHED] = end if begin == end else sink_end
             return pushed, SOURCE_SIDE if begin == end else SINK_SIDE
         # One level on from the source, or back from the sink.
         forward = waiting <= sink_waiting
@@ -343,6 +350,9 @@ def augment_both_ends(
         while level < last:
             v = np.uint64(queue[level])
             level += ONE
+            if counters[SCANNED] >= counters[MOST_SCANS]:
+                return pushed, TOO_LONG
+            counters[SCANNED] += np.uint64(net.first[v + ONE] - net.first[v])
             for k in range(net.first[v], net.first[v + ONE]):
                 a = np.uint64(k)
                 w = np.uint64(net.head[a])
@@ -383,12 +393,38 @@ def capacity_at(net: PairNetwork, v: np.uint64, into: bool) -> Int64:
 def flow_both_ends(
     net: PairNetwork, work: Work, source: np.uint64, sink: np.uint64, limit: Int64, stop: NDArray[np.int64]
 ) -> tuple[Int64, np.uint64]:
-    """Find a flow of at most `limit`; return its value, and which side of a minimum cut was found, if any."""
+    """Find a flow of at most `limit`; return its value, and which side of a minimum cut was found, if any.
+
+    A flow from a search that took too many scans, or was stopped, may be less than both.
+    """
     total, found = np.int64(0), PATHS
     while total < limit and found == PATHS and relaxed_load(stop, 0) == 0:
         pushed, found = augment_both_ends(net, work, source, sink, limit - total)
         total += pushed
     return total, found
+
+
+@kernel
+def flow_between(
+    net: PairNetwork, work: Work, source: np.uint64, sink: np.uint64, begun: Int64, stop: NDArray[np.int64]
+) -> tuple[Int64, np.uint64]:
+    """Go on from a flow of value `begun` to a maximum flow.
+
+    Return the value, and which side of a minimum cut was found; TOO_LONG if the search was given up, or
+    stopped. A sink side that was found is the smallest one, a source side as well.
+    """
+    counters = work.counters
+    out, into = capacity_at(net, source, False), capacity_at(net, sink, True)
+    pushed, found = flow_both_ends(net, work, source, sink, min(out, into) - begun, stop)
+    value = begun + pushed
+    if found == PATHS:
+        if value < min(out, into):
+            return value, TOO_LONG
+        # The flow fills all arcs of one end.
+        found = SINK_SIDE if value == into else SOURCE_SIDE
+        counters[NUM_REACHED] = ONE
+        work.sink_queue[ZERO], work.queue[ZERO] = sink, source
+    return value, found
 
 
 @kernel
