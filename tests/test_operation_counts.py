@@ -61,11 +61,12 @@ def stacks() -> dict[str, tuple[Any, ...]]:
 
 
 CASES = [
-    (problem, method.name)
+    (problem, name)
     for problem, found in METHODS.items()
     if problem != "min_cut"
     for method in found
     if method.device == "cpu"
+    for name in (method.name, *method.variants)
 ]
 
 

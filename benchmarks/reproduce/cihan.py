@@ -36,7 +36,7 @@ from .selection import Paper, Selection
 #: multicore-fifo with the parallel global relabel of section 4.6.3 and the donation of the oldest vertex.
 AS_PRINTED = "multicore-fifo[search=jump-queues,donation=oldest]"
 #: The methods that correspond to the codes Cihan, also as printed, F_PRF and H_PRF; the codes HI_PR, HI_PRO
-#: and HI_PRW as published, each beside ours, which pushes along paths and drains; and auto.
+#: and HI_PRW as the tables show them, each beside ours, which pushes along paths and drains; and auto.
 METHODS = (
     "multicore-fifo",
     AS_PRINTED,

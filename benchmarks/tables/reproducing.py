@@ -92,6 +92,12 @@ def spread(found: Sequence[Mapping[str, Any]], published: cihan.Published) -> li
     return cells
 
 
+def shares(found: Sequence[Mapping[str, Any]], published: cihan.Published) -> str:
+    """Return mean pushes and relabels over those of the thesis."""
+    ratios = (mean(each[name] for each in found) / getattr(published, name) for name in COUNTS[:2])
+    return ", ".join(three_digits(each) for each in ratios)
+
+
 def details(records: Sequence[InstanceRecord], group: str, methods: Sequence[str]) -> list[Mapping[str, Any]]:
     """Return the counts of methods on all instances of a family."""
     return [
@@ -105,12 +111,13 @@ def details(records: Sequence[InstanceRecord], group: str, methods: Sequence[str
 def serial_codes(*names: str) -> Table:
     """Return the operations of the serial codes on the families, over several seeds."""
     records = joined(*names)
-    rows = [
-        [group, code, *spread(details(records, group, methods), cihan.TABLES[group].rows[code])]
-        for group in FAMILIES
-        for code, methods in CODES.items()
-    ]
-    return Table(["instance", "code", *COUNTS], rows, words=2)
+    rows = []
+    for group in FAMILIES:
+        for code, methods in CODES.items():
+            found, published = details(records, group, methods), cihan.TABLES[group].rows[code]
+            rows.append([group, code, *spread(found, published), shares(found, published)])
+    head = ["instance", "code", *COUNTS, "pushes, relabels over the thesis's"]
+    return Table(head, rows, words=2)
 
 
 def eight_threads(name: str) -> Table:
@@ -156,7 +163,7 @@ def on_threads(name: str) -> Table:
 
 
 def variants(name: str, *published_names: str) -> Table:
-    """Return our variants of HI_PR beside the published forms."""
+    """Return our variants of HI_PR beside the codes of the thesis."""
     published: dict[str, InstanceRecord] = {}
     for each in joined(*published_names):
         if each.of("preflow:HI_PR"):

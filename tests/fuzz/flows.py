@@ -48,7 +48,11 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
         "order": ["given", "search"],
         "record_active": [True],
     },
-    "serial-hi-pr": {**HIGHEST, "initial_labels": ["exact", "one"], "initial_wave": [True, False]},
+    "serial-hi-pr": {
+        **HIGHEST,
+        "start": ["saturated", "source", "wave"],
+        "relabel_rule": ["work", "hi-pr", "relabels"],
+    },
     "serial-hi-pro": HIGHEST,
     "serial-hi-prw": HIGHEST,
     "serial-pseudoflow": {

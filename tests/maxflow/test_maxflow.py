@@ -117,7 +117,9 @@ OPTION_VARIANTS = [
     ("serial-hi-pr", {"relabel_period": 0.01}),
     ("serial-hi-pr", {"relabel_period": 1e300}),
     ("serial-highest-label-gap", {"relabel_period": 1e17}),
-    ("serial-hi-pr", {"gap": False, "initial_wave": True, "initial_labels": "one"}),
+    ("serial-hi-pr", {"gap": False, "start": "wave", "relabel_rule": "hi-pr"}),
+    ("serial-hi-pr", {"path_length": 1, "start": "wave", "relabel_period": 0.01}),
+    ("serial-hi-pr", {"start": "source", "relabel_period": 0.01}),
 ]
 
 
@@ -209,12 +211,51 @@ def test_published_highest_label_codes_push_over_single_arcs(name: str) -> None:
     problem = FAMILIES["rmf-wide"].generate(side=6, frames=5, seed=1)
     alias = name.upper().replace("-", "_")
     published = preflow.min_cut(problem, method=alias).stats
-    options = {"path_length": 1, "drain": False}
+    options = {"path_length": 1, "drain": False, "relabel_rule": "hi-pr"}
     assert published.method == f"serial-{name}"
     single = preflow.min_cut(problem, method=f"serial-{name}", options=options).stats
     counts = [(stats.pushes, stats.relabels, stats.arc_scans) for stats in (published, single)]
     assert counts[0] == counts[1]
     assert published.pushes > preflow.min_cut(problem, method=f"serial-{name}").stats.pushes
+
+
+@pytest.mark.parametrize("name", ["HI_PR", "HI_PRO", "HI_PRW"])
+@pytest.mark.parametrize(
+    ("family", "size"), [("rmf-wide", "20x8"), ("rmf-long", "6x64"), ("rlg-wide", "128x16")]
+)
+def test_hi_pr_codes_relabel_globally_after_n_relabels(name: str, family: str, size: str) -> None:
+    problem = FAMILIES[family].generate(size, seed=1)
+    stats = preflow.min_cut(problem, method=name).stats
+    intervals = stats.global_relabels - 1
+    assert intervals >= 2
+    n = problem.network.num_vertices - 2
+    assert 0.9 * n * (intervals - 1) < stats.relabels < 1.1 * n * intervals
+
+
+def test_the_source_of_hi_pro_is_discharged_before_the_pushes_of_hi_pr() -> None:
+    # A source with many arcs makes a global relabel due at once, as in table D.1; one with few arcs does not,
+    # as in table C.5. Many arcs lead to the vertices of a ladder with 40 rungs, whose foot leads to the sink.
+    rng = np.random.default_rng(3)
+    ladder = np.arange(2, 82)
+    tail = np.concatenate([np.zeros(80, dtype=int), ladder, ladder[::2], ladder[1::2]])
+    head = np.concatenate([ladder, np.maximum(ladder - 2, 1), ladder[1::2], ladder[::2]])
+    many = (tail, head, rng.integers(1, 50, len(tail)))
+    few = FAMILIES["rlg-long"].generate("5x20", seed=1)
+    for arguments, due in (((many, 0, 1), 1), ((few,), 0)):
+        plain, old = (preflow.min_cut(*arguments, method=name).stats for name in ("HI_PR", "HI_PRO"))
+        assert old.pushes == plain.pushes
+        assert old.relabels == plain.relabels + (40 if due else 1)
+        assert old.global_relabels == plain.global_relabels + due
+
+
+def test_the_wave_of_hi_prw_discharges_whole_vertices_downwards() -> None:
+    # Vertex 2 has excess 3 and height 2. It pushes 1 to vertex 4 of height 1, is relabelled and pushes 2 to
+    # vertex 5 of height 3, from which they come to 4 by way of 6. The wave does not go up again to 5: it
+    # discharges 4 first, which pushes to the sink twice then.
+    network = ([0, 2, 2, 5, 6, 4], [2, 4, 5, 6, 4, 1], [3, 1, 9, 9, 9, 9])
+    for name, pushes in (("HI_PR", 5), ("HI_PRW", 6)):
+        stats = preflow.min_cut(network, 0, 1, method=name).stats
+        assert (stats.pushes, stats.relabels, stats.global_relabels) == (pushes, 1, 2)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

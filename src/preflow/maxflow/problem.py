@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 CHERKASSKY_GOLDBERG = "Cherkassky and Goldberg 1997; Cihan 2010, table 2.1"
 HI_PR = "Goldberg's HI_PR codes; Cihan 2010, section 5.2.2"
-#: The published HI_PR codes push over single arcs, and their global relabels move no excess.
-AS_PUBLISHED = {"path_length": 1, "drain": False}
+#: The HI_PR codes push over single arcs, their global relabels move no excess and are due later than ours.
+AS_IN_TABLES = {"path_length": 1, "drain": False, "relabel_rule": "hi-pr"}
+#: Options that these codes had here, with a start that the thesis's tables refute.
+STARTS = {"initial_labels": "'start' takes its place", "initial_wave": "'start' takes its place"}
 WU_HE_HONG = "Wu, He and Hong 2011, chapter 5"
 
 #: The budget of "multicore-merging". Energies took 3 to 21 operations an arc and vertex, networks of
@@ -110,25 +112,28 @@ METHODS = (
         "HighestLabelOptions",
         "highest label, gap, global relabel every 6n+m work, pushes along paths",
         HI_PR,
-        variants={"HI_PR": AS_PUBLISHED},
+        variants={"HI_PR": AS_IN_TABLES},
+        gone=STARTS,
     ),
     Method(
         "serial-hi-pro",
         "maxflow.serial_highest_label",
         "HighestLabelOptions",
-        "serial-hi-pr that starts with height 1 everywhere instead of a global relabel",
+        "serial-hi-pr that starts with a discharge of the source",
         HI_PR,
-        preset={"initial_labels": "one"},
-        variants={"HI_PRO": AS_PUBLISHED},
+        preset={"start": "source"},
+        variants={"HI_PRO": AS_IN_TABLES},
+        gone=STARTS,
     ),
     Method(
         "serial-hi-prw",
         "maxflow.serial_highest_label",
         "HighestLabelOptions",
-        "serial-hi-pr that starts with one sweep of pushes before the first relabel",
+        "serial-hi-pr that starts with one sweep of discharges, from the highest level down",
         HI_PR,
-        preset={"initial_wave": True},
-        variants={"HI_PRW": AS_PUBLISHED},
+        preset={"start": "wave"},
+        variants={"HI_PRW": AS_IN_TABLES},
+        gone=STARTS,
     ),
     Method(
         "serial-pseudoflow",

@@ -88,9 +88,9 @@ class FifoOptions(CheckedOptions):
     ----------
     gap : bool
         Declare all vertices above an empty level dead.
-    relabel_rule : {"relabels", "work"}
-        A global relabel is due after ``relabel_period * n`` relabels or after ``relabel_period * (6 n +
-        m)`` units of work.
+    relabel_rule : {"relabels", "work", "hi-pr"}
+        A global relabel is due after ``relabel_period * n`` relabels, or after ``relabel_period * (6 n + m)``
+        or ``relabel_period * (12 n + m)`` units of work.
     relabel_period : float
     drain : bool
         Push excess along the arcs over which a global relabel finds vertices.

@@ -25,11 +25,13 @@ Pseudo-code
 -----------
 ::
 
-    start with a global relabel, or with height 1 everywhere
     repeat:
+        global relabel                                                   global_relabel
         sort vertices into levels                                        fill_levels
+        at the start "source", once: count the discharge of the source   discharge_of_source
         while there is an active vertex and no global relabel is due:
-            take one of the highest
+            take one of the highest; at the start "wave", once:
+                sweep from the highest level down to level 1
             extend a path from it, depth first:
                 the end has an admissible arc to a vertex
                     without excess, and the path may grow: go on
@@ -37,7 +39,6 @@ Pseudo-code
                 it has none: if its height is a gap without it,
                     declare all vertices above the gap dead              close_gap
                     else relabel it and retreat
-        global relabel                                                   global_relabel
 
 Excess is not pushed over one arc but along a path, and a vertex on the path without an admissible arc is
 relabelled before it gets anything. So excess does not move back and forth between neighbours that are about
@@ -45,9 +46,13 @@ to be relabelled. With ``path_length`` 1 this is the classical discharge.
 
 Departures, each measured in docs/notebook: terminals are not vertices; the levels of the gap
 heuristic are a log instead of linked lists (levels.py); a global relabel resumes above the heights that are
-still exact and, with ``drain``, moves excess while it searches (preflow.network). The papers do not print
-the parameters of the HI_PR variants. Which of them starts with a global relabel, with height 1 or with one
-sweep of pushes is our reading of their names.
+still exact and, with ``drain``, moves excess while it searches (preflow.network).
+
+No paper prints the HI_PR codes. Their rule for global relabels and their starts follow from the tables of
+Cihan's thesis. The tables have about n relabels for each global relabel. HI_PRO has the pushes of HI_PR to
+the digit in tables D.1, D.2, D.6 and D.7, and those of H_PRF in C.5 and C.6. It has up to 95 relabels more,
+and one global relabel more where the source has many arcs. So all of them start with exact heights, and
+HI_PRO discharges the source as a vertex with infinite excess.
 """
 
 from __future__ import annotations
@@ -91,15 +96,16 @@ class HighestLabelOptions(CheckedOptions):
     ----------
     gap : bool
         Declare all vertices above an empty level dead.
-    relabel_rule : {"work", "relabels"}
-        A global relabel is due after ``relabel_period * (6 n + m)`` units of work or after ``relabel_period
-        * n`` relabels.
+    relabel_rule : {"work", "hi-pr", "relabels"}
+        A global relabel is due after ``relabel_period * (6 n + m)`` units of work, after ``relabel_period *
+        (12 n + m)`` units as in the HI_PR codes, or after ``relabel_period * n`` relabels.
     relabel_period : float
-    initial_labels : {"exact", "one"}
-        Start with a global relabel, or with height 1 everywhere.
-    initial_wave : bool
-        Before the first discharge, push all excess down over admissible arcs in one sweep over the
-        vertices, farthest first, without a relabel.
+    start : {"saturated", "source", "wave"}
+        What happens after the first global relabel. Whatever is chosen, the source's arcs are saturated. With
+        "source", the relabels by which the source reaches the heights of its neighbours count, and their work
+        may make a global relabel due at once. With "wave", vertices are discharged in one sweep from the
+        highest level down, before the highest vertex is taken first; no global relabel interrupts it unless
+        the log of the levels is full.
     drain : bool
         Push excess along the arcs over which a global relabel finds vertices.
     path_length : int
@@ -109,8 +115,7 @@ class HighestLabelOptions(CheckedOptions):
     gap: bool = True
     relabel_rule: RelabelRule = "work"
     relabel_period: PositiveNumber = 1.0
-    initial_labels: Literal["exact", "one"] = "exact"
-    initial_wave: bool = False
+    start: Literal["saturated", "source", "wave"] = "saturated"
     drain: bool = True
     path_length: PositiveInteger = 4
 
@@ -130,12 +135,12 @@ class HighestLabelState(NamedTuple):
 class HighestLabelRules(NamedTuple):
     """The options that the kernel follows, and when a global relabel is due."""
 
-    #: gap, initial_wave, drain: as in :class:`HighestLabelOptions`
+    #: gap, drain: as in :class:`HighestLabelOptions`
     gap: bool
-    #: whether the solve starts with a global relabel, not with height 1 everywhere
-    exact_start: bool
-    initial_wave: bool
     drain: bool
+    #: whether the solve starts with a discharge of the source, or with a wave
+    source: bool
+    wave: bool
     #: a global relabel is due after this many relabels, or after this much work
     relabel_limit: np.uint64
     work_limit: np.uint64
@@ -161,41 +166,25 @@ def global_relabel(
 
 
 @kernel
-def push_wave(net: ResidualArrays, state: HighestLabelState, reached: np.uint64) -> np.uint64:
-    """Push excess over admissible arcs in one sweep, farthest vertices first; return the number of pushes."""
-    pushes = ZERO
-    k = reached
-    while k > ZERO:
-        k -= ONE
-        v = np.uint64(state.order[k])
-        if net.excess[v] > 0 and net.sink_residual[v] > 0:
-            amount = min(net.excess[v], net.sink_residual[v])
-            net.excess[v] -= amount
-            net.sink_residual[v] -= amount
-            pushes += ONE
-        a = np.uint64(net.first_out[v])
-        last = np.uint64(net.first_out[v + ONE])
-        while net.excess[v] > 0 and a < last:
-            w = np.uint64(net.head[a])
-            if net.residual[a] > 0 and state.height[v] == state.height[w] + ONE:
-                amount = min(net.excess[v], net.residual[a])
-                net.excess[v] -= amount
-                net.excess[w] += amount
-                net.residual[a] -= amount
-                net.residual[opposite(net, a)] += amount
-                pushes += ONE
-            a += ONE
-    return pushes
+def discharge_of_source(
+    net: ResidualArrays, levels: Levels, top: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Return the relabels, the scans of arcs and the work of a discharge of the source.
 
-
-@kernel
-def label_one(net: ResidualArrays, state: HighestLabelState) -> np.uint64:
-    """Give every vertex height 1, a valid if poor labelling; return the number of vertices."""
+    The source pushes to its neighbours of one height, is relabelled to reach those of the next height, and
+    ends with height n. A relabel looks at all of its arcs.
+    """
+    degree = ZERO
     for v in range(len(net.excess)):
-        state.height[v] = 1
-        state.order[v] = v
-        state.current[v] = first(net, np.uint64(v))
-    return np.uint64(len(net.excess))
+        if net.excess[v] > 0:
+            degree += ONE
+    relabels = ZERO
+    h = top
+    while h > ZERO:
+        if np.uint64(levels.active_first[h]) != len(net.excess):
+            relabels += ONE
+        h -= ONE
+    return relabels, relabels * degree, relabels * (RELABEL_WORK + degree)
 
 
 @kernel
@@ -267,55 +256,53 @@ def first_stage(
     log_limit = np.uint64(len(levels.log_vertex)) - ONE
     reached = ZERO
     exact_below = ONE
-    search_due = rules.exact_start
-    wave_due = rules.initial_wave
-    exact = False
+    source_due = rules.source
+    waving = rules.wave
     finished = False
-    begin = ZERO
-    if not rules.exact_start:
-        reached = label_one(net, state)
     while True:
         stopping = must_end(monitor)
-        # Global relabel, from the highest level that is still exact; skipped once after a start with height
-        # 1.
-        if search_due or stopping or finished:
-            begin = ZERO
-            end = ZERO
-            if exact_below > ONE:
-                begin = np.uint64(levels.first[exact_below - ONE])
-                end = np.uint64(levels.first[exact_below])
-            started = now()
-            reached, pushes = global_relabel(net, state, reached, begin, end, rules.drain and not stopping)
-            counts[RELABEL_NANOSECONDS] += now() - started
-            counts[PUSHES] += pushes
-            counts[GLOBAL_RELABELS] += ONE
-            exact = True
+        # Global relabel, from the highest level that is still exact. The excess of the source's neighbours
+        # stays until the source is discharged.
+        begin = ZERO
+        end = ZERO
+        if exact_below > ONE:
+            begin = np.uint64(levels.first[exact_below - ONE])
+            end = np.uint64(levels.first[exact_below])
+        drain = rules.drain and not stopping and not source_due
+        started = now()
+        reached, pushes = global_relabel(net, state, reached, begin, end, drain)
+        counts[RELABEL_NANOSECONDS] += now() - started
+        counts[PUSHES] += pushes
+        counts[GLOBAL_RELABELS] += ONE
         if stopping or finished:
             return
-        search_due = True
         # Start the phase: sort vertices into levels.
-        if wave_due:
-            counts[PUSHES] += push_wave(net, state, reached)
-            wave_due = False
-            exact = False
         top, max_height = fill_levels(levels, height, order, begin, reached, net.excess)
         monitor.progress[0] = active_excess(order, reached, net.excess)
         searched_height = max_height
-        exact_below = searched_height + ONE if exact else ONE
+        exact_below = searched_height + ONE
         pushes = ZERO
         relabels = ZERO
         scans = ZERO
         work = ZERO
         log_end = ZERO
+        if source_due:
+            relabels, scans, work = discharge_of_source(net, levels, top)
+            source_due = False
         finished = True
         left = operations_left(counts, operations_of(counts))
-        while top > ZERO:
+        while top > ZERO or waving:
             # Find a highest active vertex; see whether a global relabel is due.
+            if top == ZERO:
+                waving = False
+                top = max_height
+                continue
             active = np.uint64(levels.active_first[top])
             if active == n:
                 top -= ONE
                 continue
-            if relabels >= rules.relabel_limit or work >= work_limit or log_end >= log_limit:
+            due = relabels >= rules.relabel_limit or work >= work_limit
+            if (due and not waving) or log_end >= log_limit:
                 finished = False
                 break
             if relaxed_load(stop, 0) != 0 or pushes + relabels + scans >= left:
@@ -401,7 +388,8 @@ def first_stage(
             if gap and highest != top and height[active] != dead:
                 log_vertex(levels, active, highest, log_end)
                 log_end += ONE
-            top = highest
+            top = min(top, highest) if waving else highest
+        waving = False
         counts[PUSHES] += pushes
         counts[RELABELS] += relabels
         counts[ARC_SCANS] += scans
@@ -427,9 +415,9 @@ def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -
     control.progress[:] = net.excess.sum(dtype=np.float64)
     rules = HighestLabelRules(
         gap=options.gap,
-        exact_start=options.initial_labels == "exact",
-        initial_wave=options.initial_wave,
         drain=options.drain,
+        source=options.start == "source",
+        wave=options.start == "wave",
         relabel_limit=relabel_limit,
         work_limit=work_limit,
     )
