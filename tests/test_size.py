@@ -25,7 +25,7 @@ LINES = {
     "bipartite": 5078,  # columns of tables are named
     "certify": 4950,  # what a cut allows, with lower bounds; the proof of pits
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
-    "connectivity": 2262,  # flows of many pairs, each in a unit of its own size; columns of tables are named
+    "connectivity": 1779,  # flows of many pairs, each in a unit of its own size, until time is up
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
@@ -37,7 +37,7 @@ LINES = {
     "integrations": 3253,  # grids and labels for PyMaxflow; gradients for Torch; distances for SciPy
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2888,  # the heap of three problems; kinds of blocks; arcs are placed with their capacities
-    "maxflow": 12235,  # attempts watch their progress; searches from both ends for any terminals
+    "maxflow": 12257,  # attempts watch their progress; searches from both ends for any terminals
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 6940,  # pieces of several solvers are beside them

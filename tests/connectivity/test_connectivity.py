@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -18,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from preflow.connectivity import global_cut, reading
-from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
-from preflow.maxflow.pair_flows import flow_of_pair, make_network, values_of_pairs
+from preflow.connectivity import global_cut, many_pairs, reading
+from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError, VerificationError
+from preflow.maxflow.pair_flows import flow_of_pair, make_network, values_of_pairs, values_until
 
 Edges = list[tuple[int, int, int]]
 
@@ -444,6 +445,66 @@ def test_pair_flows(
     for (u, v), value in zip(pairs, found.value.tolist(), strict=True):
         assert value == pytest.approx(largest_flow(n, arcs, u, v), rel=1e-12)
     assert not found.gap.any() or factor == 0.37 or endless or factor == 1e-300
+    assert found.solved.all()
+    assert found.status == "optimal"
+    copied = pickle.loads(pickle.dumps(found))
+    for k in range(0, len(found), 3):
+        if found.value[k] == math.inf:
+            with pytest.raises(UnboundedFlowError):
+                copied[k]
+            continue
+        result, cut = copied[k], preflow.min_cut(network, *pairs[k])
+        result.verify()
+        assert result.value == pytest.approx(found.value[k], rel=1e-11)
+        np.testing.assert_array_equal(result.sink_side, cut.sink_side)
+
+
+@given(graphs(), st.sampled_from([1, 0.37, 1e-300]), st.booleans(), st.integers(1, 4), st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_pair_flows_that_are_stopped(
+    given_graph: tuple[int, Edges], factor: float, endless: bool, turn: int, seed: int
+) -> None:
+    """Pairs that are left have a value and a gap that are proved as well."""
+    n, edges = given_graph
+    rng = np.random.default_rng(seed)
+    capacity = [math.inf if endless and rng.random() < 0.2 else c * factor for _, _, c in edges]
+    tail, head = ([edge[i] for edge in edges] for i in range(2))
+    network = preflow.FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n)
+    pairs = list(itertools.permutations(range(n), 2))
+    whole = preflow.pair_flows(network, pairs)
+    turns = []
+
+    def stopped(made: Any, ends: Any, limits: Any, control: Any, threads: Any) -> Any:
+        values = values_until(made, ends, limits, control, threads)
+        turns.append(turn)
+        if len(turns) == turn:
+            values[rng.random(len(values)) < 0.5] = -1
+            control.stop[0] = 1
+        return values
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(many_pairs, "values_until", stopped)
+        found = preflow.pair_flows(network, pairs)
+    found.verify()
+    assert (found.status == "optimal") == found.solved.all()
+    solved = found.solved
+    assert found.value[solved].tolist() == pytest.approx(whole.value[solved].tolist(), rel=1e-11)
+    # The gaps of both, and no NaN where both are infinite.
+    assert (whole.value <= found.value + found.gap + whole.gap).all()
+
+
+def test_pair_flows_with_a_time_limit() -> None:
+    problem = preflow.generators.grid_2d(60, 60, seed=1)
+    pairs = np.random.default_rng(0).permutation(3600).reshape(-1, 2)
+    reports: list[preflow.ProgressReport] = []
+    found = preflow.pair_flows(problem.network, pairs, time_limit=1e-4, progress=reports.append, threads=1)
+    assert found.status == "time-limit"
+    assert f"{int((~found.solved).sum()):,} not solved in time" in repr(found)
+    assert (found.gap[~found.solved] > 0).all()
+    assert not found.value[~found.solved].any()
+    assert 0 <= reports[-1].settled <= 1
+    with pytest.raises(InvalidInputError, match="time_limit"):
+        preflow.pair_flows(problem.network, pairs, time_limit=0)
 
 
 def test_pair_flows_of_graphs_with_labels() -> None:
@@ -458,6 +519,10 @@ def test_pair_flows_of_graphs_with_labels() -> None:
     edges = preflow.UndirectedGraph.from_edges(names.edges)
     assert preflow.pair_flows(edges, pairs, threads=1).value.tolist() == expected
     assert repr(found) == "<PairFlows: 4 pairs>"
+    assert [flow.value for flow in found] == expected
+    assert len(found[-1].cut_edges()) == expected[-1]
+    with pytest.raises(IndexError):
+        found[4]
     assert preflow.pair_flows(names, []).value.tolist() == []
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +20,13 @@ from ..graph.network import INT64_MAX, FlowNetwork, as_array, exact_sum
 from ..graph.scaling import accepted_gap
 from ..graph.undirected import UndirectedGraph
 from ..maxflow.api import max_flow
-from ..maxflow.pair_flows import make_network, values_of_pairs
+from ..maxflow.pair_flows import make_network, values_until
+from ..maxflow.result import MaxFlowResult
+from ..maxflow.warm import MaxFlow
+from ..progress import Reporter
 from ..solving.read_only import ReadOnlyArrays
+from ..solving.result import Status
+from ..solving.run import Control, check_time_limit, run_interruptibly
 from .reading import degrees, is_optimal, whole_weights
 
 
@@ -38,6 +45,22 @@ class PairFlows(ReadOnlyArrays):
     gap : ndarray of float64, shape (k,)
         Proved bounds of the difference between each value and the maximum, since capacities that are not
         integers were rounded; 0 for integers.
+    solved : ndarray of bool, shape (k,)
+        False for the pairs that a time limit left. Their value is 0 and their gap the capacity of one of
+        their vertices, or they have the value and the gap of a first solve in a coarse unit.
+
+    Notes
+    -----
+    ``found[k]`` is the :class:`preflow.MaxFlowResult` of pair `k`: `sink_side`, `cut_arcs`, `flow` and more.
+    It is made by another search, on a network that the first one builds in O(n + m):
+    :meth:`preflow.MaxFlow.set_terminals`.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> found = preflow.pair_flows(([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]), [(0, 3), (0, 2), (3, 0)])
+    >>> found[1].sink_side.tolist(), found[1].cut_arcs.tolist()
+    ([False, False, True, False], [1])
     """
 
     value: Array
@@ -45,6 +68,44 @@ class PairFlows(ReadOnlyArrays):
     sink: NDArray[np.int64]
     network: FlowNetwork
     gap: NDArray[np.float64]
+    solved: NDArray[np.bool_]
+
+    @property
+    def status(self) -> Status:
+        """Return "optimal", or "time-limit" where pairs are left."""
+        return "optimal" if self.solved.all() else "time-limit"
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __iter__(self) -> Iterator[MaxFlowResult]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, k: int) -> MaxFlowResult:
+        """Return the maximum flow and the minimum cut of one pair, by another search.
+
+        The cut is the one with the smallest sink side. UnboundedFlowError: the value is infinite.
+        """
+        labels = self.network.labels
+        names: list[Untyped] = [int(self.source[k]), int(self.sink[k])]
+        if labels is not None:
+            names = [labels[end] for end in names]
+        solver = self._solver
+        with solver._lock:
+            # As collections, so that a label may be a tuple, or None.
+            solver.set_terminals([names[0]], [names[1]])
+            return solver.solve()
+
+    @cached_property
+    def _solver(self) -> MaxFlow:
+        """The network for one pair after the other."""
+        labels = self.network.labels
+        first: Sequence[Untyped] = (0, 1) if labels is None else labels[:2]
+        return MaxFlow(self.network, [first[0]], [first[1]])
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state without the network that is solved again."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_solver"}
 
     def verify(self) -> None:
         """Prove each value by a maximum flow of another solver; this takes longer than finding the values."""
@@ -52,8 +113,11 @@ class PairFlows(ReadOnlyArrays):
         dtype = np.int64 if network.capacity.dtype.kind == "i" else np.float64
         check_array(np, self.value, "value", (k,), dtype)
         check_array(np, self.gap, "gap", (k,), np.float64)
-        if not (self.gap >= 0).all() or (dtype == np.int64 and self.gap.any()):
+        check_array(np, self.solved, "solved", (k,), np.bool_)
+        if not (self.gap >= 0).all() or (dtype == np.int64 and self.gap[self.solved].any()):
             raise VerificationError("a gap is negative, or one of integers is not 0")
+        if not self.gap[~self.solved].all():
+            raise VerificationError("a pair without a gap is not called solved")
         for name in ("source", "sink"):
             ends = getattr(self, name)
             check_array(np, ends, name, (k,), np.int64)
@@ -70,16 +134,29 @@ class PairFlows(ReadOnlyArrays):
                 least, slack = flow.value, gap + flow.gap
             except UnboundedFlowError:
                 least, slack = math.inf, gap
-            close = value == least or is_optimal(abs(value - least) - slack, least, network.num_arcs)
+            if gap == math.inf:
+                close = value <= least
+            else:
+                error = max(abs(value - least) - slack, 0)
+                close = value == least or is_optimal(error, least, network.num_arcs)
             if not close:
                 raise VerificationError(f"the maximum flow from {source} to {sink} is {least}, not {value}")
 
     def __repr__(self) -> str:
-        return f"<PairFlows: {len(self.value):,} pairs>"
+        left = int(np.count_nonzero(~self.solved))
+        return f"<PairFlows: {len(self):,} pairs{f', {left:,} not solved in time' if left else ''}>"
 
 
-def _values(network: FlowNetwork, both: NDArray[np.int64], threads: int | None) -> tuple[Array, Array]:
-    """Return the value of each pair, and its gap.
+class _Values(NamedTuple):
+    """What was found for the pairs, as in PairFlows."""
+
+    value: Array
+    gap: NDArray[np.float64]
+    solved: NDArray[np.bool_]
+
+
+def _values(network: FlowNetwork, both: NDArray[np.int64], threads: int | None, control: Control) -> _Values:
+    """Return the value of each pair, its gap, and whether the time was enough.
 
     The unit of rounded floats is relative to the largest capacity at first. Pairs for which it is coarse are
     solved again with capacities cut off at the most that their flows may be.
@@ -96,36 +173,57 @@ def _values(network: FlowNetwork, both: NDArray[np.int64], threads: int | None) 
     tail, head = np.tile(network.tail, 2), np.tile(network.head, 2)
     left = np.arange(both.shape[1])
 
-    def solve(whole: NDArray[np.int64], most: int = INT64_MAX) -> NDArray[np.int64]:
+    def solve(whole: NDArray[np.int64], pairs: NDArray[np.int64], most: int = INT64_MAX) -> NDArray[np.int64]:
+        control.check_wanted()
+        if control.stopped:
+            return np.full(len(pairs), -1)
         made = make_network(n, network.tail, network.head, *np.split(whole, 2))
-        return values_of_pairs(made, both[:, left], np.full(len(left), most), threads)
+        return values_until(made, both[:, pairs], np.full(len(pairs), most), control, threads)
 
-    value, gap = np.zeros(len(left)), np.zeros(len(left))
+    value, gap, solved = np.zeros(len(left)), np.zeros(len(left)), np.ones(len(left), dtype=bool)
     bound = float(limit)
     while True:
         whole = whole_weights(capacity, bound, lambda weight: degrees(n, tail, head, weight).max(initial=0.0))
         if network.saturated or (capacity.dtype.kind == "i" and whole.exponent is not None):
             raise CapacityOverflowError("the capacities at a vertex sum past 2**61: divide all capacities")
-        found = solve(whole.weight)
+        found = solve(whole.weight, left)
+        known = found >= 0
+        if bound == limit and not known.all():
+            gap[~known] = _most(network, both[:, ~known])
+        solved[left[~known]] = gap[left[~known]] == 0
         if capacity.dtype.kind == "i":
-            return found, gap
-        value[left] = np.ldexp(found.astype(np.float64), -(whole.exponent or 0))
+            return _Values(np.maximum(found, 0), gap, solved)
+        value[left[known]] = np.ldexp(found[known].astype(np.float64), -(whole.exponent or 0))
         if bound == limit and endless.any():
             value[found >= whole.weight[endless][0]] = np.inf
         if whole.exponent is None:
-            return value, gap
+            return _Values(value, gap, solved)
         rounding = math.nextafter(math.ldexp(2.0 * network.num_arcs, -whole.exponent), math.inf)
+        gap[left[known]] = np.where(np.isinf(value[left[known]]), 0.0, rounding)
         if bound == limit and (found == 0).any():
-            left = np.flatnonzero(found == 0)
-            gap[left[solve((capacity > 0).astype(np.int64), 1) > 0]] = rounding
-            gap[found > 0] = np.where(np.isinf(value[found > 0]), 0.0, rounding)
-        else:
-            gap[left] = np.where(np.isinf(value[left]), 0.0, rounding)
-        left = np.flatnonzero(gap > accepted_gap(network.num_arcs) * value)
+            zero = np.flatnonzero(found == 0)
+            gap[zero[solve((capacity > 0).astype(np.int64), zero, 1) == 0]] = 0.0
+        left = np.flatnonzero((gap > accepted_gap(network.num_arcs) * value) & solved)
         following = float((value[left] + gap[left]).max(initial=0.0))
         if not len(left) or 2 * following >= bound:
-            return value, gap
+            return _Values(value, gap, solved)
         bound = following
+
+
+def _most(network: FlowNetwork, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return an upper bound of the value of each pair: the capacity out of the source, or into the sink."""
+    given = [(network.tail, network.head, network.capacity)]
+    if network.reverse_capacity is not None:
+        given.append((network.head, network.tail, network.reverse_capacity))
+    out, into = np.zeros((2, network.num_vertices))
+    for tail, head, capacity in given:
+        proper = np.where(tail == head, 0, capacity)
+        out += np.bincount(tail.astype(np.int64), weights=proper, minlength=len(out))
+        into += np.bincount(head.astype(np.int64), weights=proper, minlength=len(into))
+    # Each of the additions may have rounded down, and so may the conversion of an integer.
+    rounded = 1 + (2 * network.num_arcs + 4) * 2.0**-52
+    most: NDArray[np.float64] = np.minimum(out[pairs[0]], into[pairs[1]]) * rounded
+    return most
 
 
 def _read_pairs(
@@ -160,6 +258,8 @@ def pair_flows(
     ends: EndsNames = None,
     capacity: ColumnName = None,
     threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
 ) -> PairFlows:
     """Find the values of maximum flows between many pairs of vertices of one network.
 
@@ -173,6 +273,10 @@ def pair_flows(
         As in :func:`preflow.max_flow`.
     threads : int, optional
         The most threads to use. Default: the cores, where there are many pairs.
+    time_limit : float, optional
+        Seconds for the flows. On expiry `solved` says which pairs are left, and their gaps are large.
+    progress : bool or function
+        True draws a line on standard error; a function is called with a ProgressReport now and then.
 
     Returns
     -------
@@ -181,7 +285,7 @@ def pair_flows(
     Raises
     ------
     InvalidInputError
-        A pair has no two different vertices of the network.
+        A pair has no two different vertices of the network, or `time_limit` is not a positive number.
     CapacityOverflowError
         The capacities at a vertex sum past 2**61.
 
@@ -189,8 +293,8 @@ def pair_flows(
     -----
     The network is read once. Each flow is searched from both ends, and sets back only the arcs that the flow
     before has changed. So a pair costs microseconds where paths are short and cuts are near one end, as in
-    networks with hubs; elsewhere its searches see much of the network. :func:`preflow.min_cut` finds the cut
-    of a pair. For the cuts between all pairs of an undirected graph, :func:`preflow.gomory_hu_tree` takes
+    networks with hubs; elsewhere its searches see much of the network. ``found[k]`` has the flow and the cut
+    of pair `k`. For the cuts between all pairs of an undirected graph, :func:`preflow.gomory_hu_tree` takes
     n - 1 flows. Bläsius, Friedrich and Weyand 2021.
 
     Examples
@@ -209,5 +313,8 @@ def pair_flows(
         graph = replace(read, labels=given.labels)
     network = as_flow_network(graph, ColumnNames(ends, capacity)).on_host()
     both = _read_pairs(network, pairs)
-    value, gap = _values(network, both, threads)
-    return PairFlows(value, both[0], both[1], network, gap)
+    control, limit = Control(), check_time_limit(time_limit)
+    value, gap, solved = run_interruptibly(
+        lambda: _values(network, both, threads, control), control, limit, progress
+    )
+    return PairFlows(value, both[0], both[1], network, gap, solved)

@@ -50,6 +50,8 @@ PATHS, SOURCE_SIDE, SINK_SIDE, TOO_LONG = np.uint64(0), np.uint64(1), np.uint64(
 NO_LIMIT = np.uint64(2**64 - 1)
 #: With fewer pairs than this, which take about 10 ms, starting threads would take longer than it saves.
 PAIRS_FOR_THREADS = 2000
+#: So many pairs are solved between two reports of progress.
+PAIRS_AT_ONCE = 100
 
 
 class PairNetwork(NamedTuple):
@@ -472,7 +474,7 @@ def pair_values(
     values: NDArray[np.int64],
     stop: NDArray[np.int64],
 ) -> None:
-    """Write the value of a maximum flow of each pair, at most its limit.
+    """Write the value of a maximum flow of each pair, at most its limit, until the search is stopped.
 
     `pairs` has the sources in its first row, the sinks in its second.
     """
@@ -481,8 +483,10 @@ def pair_values(
             break
         source, sink = np.uint64(pairs[0, k]), np.uint64(pairs[1, k])
         most = min(limits[k], capacity_at(net, source, False), capacity_at(net, sink, True))
-        values[k], _ = flow_both_ends(net, work, source, sink, most, stop)
+        value, found = flow_both_ends(net, work, source, sink, most, stop)
         set_back(net, work)
+        if found != PATHS or value == most:
+            values[k] = value
 
 
 def values_of_pairs(
@@ -493,16 +497,34 @@ def values_of_pairs(
     `pairs` has the sources in its first row, the sinks in its second.
     """
     control = Control()
-    values = np.zeros(pairs.shape[1], dtype=np.int64)
+    return run_interruptibly(lambda: values_until(network, pairs, limits, control, threads), control)
+
+
+def values_until(
+    network: PairNetwork,
+    pairs: NDArray[np.int64],
+    limits: NDArray[np.int64],
+    control: Control,
+    threads: int | None = None,
+) -> NDArray[np.int64]:
+    """Do as :func:`values_of_pairs` in this thread until `control` says stop; pairs left over get -1."""
+    values = np.full(pairs.shape[1], -1, dtype=np.int64)
     most = most_threads(threads)
     used = most if len(values) >= PAIRS_FOR_THREADS else 1
+    control.progress[:] = max(len(values), 1)
+    done: list[int] = []
 
     def solve(begin: int, end: int) -> None:
         own = network._replace(residual=network.capacity.copy())
-        block = np.ascontiguousarray(pairs[:, begin:end])
-        pair_values(own, make_work(own), block, limits[begin:end], values[begin:end], control.stop)
+        work = make_work(own)
+        for first in range(begin, end, PAIRS_AT_ONCE):
+            last = min(first + PAIRS_AT_ONCE, end)
+            block = np.ascontiguousarray(pairs[:, first:last])
+            pair_values(own, work, block, limits[first:last], values[first:last], control.stop)
+            done.append(last - first)
+            control.progress[0] = len(values) - sum(done)
 
-    run_interruptibly(lambda: run_pieces(solve, len(values), used), control)
+    run_pieces(solve, len(values), used)
     return values
 
 
