@@ -29,27 +29,27 @@ LINES = {
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
-    "forests": 1934,  # merging of blocks of any network, most of which left gridcut
+    "forests": 1957,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 12129,  # one reader finds columns of all tables; block models of mines; gradients are refused
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 3253,  # grids and labels for PyMaxflow; gradients for Torch; distances for SciPy
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 2888,  # the heap of three problems; kinds of blocks; arcs are placed with their capacities
-    "maxflow": 12257,  # attempts watch their progress; searches from both ends for any terminals
+    "kernels": 2892,  # the heap of three problems; kinds of blocks; arcs are placed with their capacities
+    "maxflow": 12285,  # attempts watch their progress; searches from both ends for any terminals
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 6940,  # pieces of several solvers are beside them
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 4934,  # jobs between a least number and a limit, in tables with other names; pits
-    "solving": 2159,  # types of options say what they may be; near options; the road of small calls
+    "solving": 2167,  # types of options say what they may be; near options; the road of small calls
     "steps": 2378,  # terminals are joined with what strong arcs reach from them
     "transportation": 5517,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.
-KINDS = 509
+KINDS = 513
 
 
 def lines() -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +12,11 @@ from preflow.forests.incremental_search import Forests, make_forests
 from preflow.forests.merging import borders, regions
 from preflow.forests.merging.parts import Blocks, Faces, close_face
 from preflow.forests.merging.regions import CLOSED, Regions, make_regions
+from preflow.graph.residual import ResidualArrays
 from preflow.gridcut.multicore_merging.blocks import Boxes, coarser_boxes, make_parts, plan_boxes
 from preflow.gridcut.pixel_major import GridState
 from preflow.kernels import atomics
+from preflow.maxflow.multicore_merging import make_faces
 from preflow.solving.monitor import Monitor
 from tests.support.exploration import (
     Cases,
@@ -28,6 +31,7 @@ from tests.support.exploration import (
     uncounted_monitor,
 )
 from tests.support.scheduler import Outcome, Thread, explore, hidden_values
+from tests.support.tiny_networks import residual_of
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
@@ -122,7 +126,7 @@ def work(num_blocks: int, faces: list[tuple[int, int]], num_threads: int, parts:
 class Part(NamedTuple):
     """What change_partition is given of a partition."""
 
-    net: GridState
+    net: GridState | ResidualArrays
     blocks: Blocks
     faces: Faces
     regions: Regions
@@ -165,12 +169,45 @@ def two_partitions(num_threads: int) -> Parts:
     return parts
 
 
-def change(num_threads: int) -> Outcome:
+def two_partitions_of_a_network(num_threads: int) -> Parts:
+    """Return the same row as a network that stores its arcs."""
+    arcs = [(v, v + step, 3) for v in range(6) for step in (1, 2) if v + step < 6]
+    net = residual_of([*arcs, *((head, tail, 3) for tail, head, _ in arcs), (6, 0, 1), (3, 7, 1)])
+
+    def name(tail: int, head: int) -> int:
+        first = net.first_out.tolist()
+        return first[tail] + net.head[first[tail] : first[tail + 1]].tolist().index(head)
+
+    net.residual[[name(2, 3), name(3, 1)]] = 0
+    root = len(net.head)
+    forests = make_forests(net, 0)
+    forests.label[:] = [1, 2, -2, -1, 2, 1]
+    forests.parent[:] = [root, name(1, 0), name(2, 3), root, name(4, 5), root]
+    barrier = impatient_barrier(num_threads)
+
+    def part(size: int) -> Part:
+        begin = np.arange(0, 6, size, dtype=net.head.dtype)
+        block_of = (np.arange(6) // size).astype(np.uint32)
+        blocks = Blocks(np.arange(len(begin) + 1, dtype=np.uint64), begin, begin + begin.dtype.type(size))
+        faces = make_faces(net, 1, blocks, block_of, 1)
+        hold_constant((*blocks, *faces[:4]))
+        return Part(net, blocks, faces, make_regions(len(begin), faces.ends), barrier)
+
+    parts = Parts(part(2), part(3), forests)
+    parts.first.regions.depth[:] = [(1, 2), (3, 1), (1, 1)]
+    for face in range(len(parts.first.faces.ends)):
+        close_face(net, parts.first.faces, np.uint64(face))
+    hold_constant((forests.label,))
+    return parts
+
+
+def change(num_threads: int, two_partitions: Callable[[int], Parts] = two_partitions) -> Outcome:
     """What several threads make of it is what one does."""
     one = two_partitions(1)
     borders.change_partition(*one, ZERO, ONE)
     assert (one.forests.queued & borders.CUT_OFF).any()
     assert (one.forests.queued & borders.CAN_GROW).any()
+    inside = one.forests.label != 0  # other pixels have no parent
 
     def member(thread: int) -> Thread:
         return lambda shared: borders.change_partition(*shared, np.uint64(thread), np.uint64(num_threads))
@@ -180,7 +217,7 @@ def change(num_threads: int) -> Outcome:
         for name, found, wanted in (
             ("residual", shared.first.net.residual, one.first.net.residual),
             ("kept", shared.second.faces.kept, one.second.faces.kept),
-            ("parent", shared.forests.parent[2:8], one.forests.parent[2:8]),
+            ("parent", shared.forests.parent[inside], one.forests.parent[inside]),
             ("queued", shared.forests.queued, one.forests.queued),
             ("depth", shared.second.regions.depth, one.second.regions.depth),
             ("weight", shared.second.regions.weight, one.second.regions.weight),
@@ -195,6 +232,7 @@ def change(num_threads: int) -> Outcome:
 
 CASES: Cases = {
     "partition": lambda: change(2),
+    "partition-network": lambda: change(2, two_partitions_of_a_network),
     "row": lambda: work(3, ROW, 2),
     "pair-3": lambda: work(2, PAIR, 3),
     "long-row": lambda: work(4, LONG_ROW, 2),
@@ -235,6 +273,16 @@ MUTANTS: Mutants = {
             "looks-plainly-at-a-parent-that-another-thread-takes-away",
             "if forests.label[v] != 0 and np.uint64(forests.parent[v]) == a:",
         ),
+        "data race",
+    ),
+    "network: closes faces while others open some": (
+        "partition-network",
+        mutate(borders.change_partition, "closes-faces-while-others-open-some", ""),
+        "residual",
+    ),
+    "network: marks plainly what others mark": (
+        "partition-network",
+        mutate(borders.mark_border, "marks-plainly-what-others-mark", "forests.queued[v] = CAN_GROW"),
         "data race",
     ),
     "keeps a region": (

@@ -152,6 +152,28 @@ def test_push_relabel_goes_on_where_the_budget_ends(threads: int) -> None:
         assert np.array_equal(result.sink_side, expected.sink_side)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 8])
+@pytest.mark.parametrize(("family", "size"), [("expansion-move", "40x40x8"), ("rmf-long", "4x60")])
+def test_threads_spend_one_budget_together(family: str, size: str, threads: int) -> None:
+    """A solve that ends is never given to another method, and one that gives up has spent the budget."""
+    problem = FAMILIES[family].generate(size, seed=2)
+    expected = preflow.min_cut(problem, method="serial-hi-pr")
+    net = network_of(family, size)
+    arcs_and_vertices = len(net.excess) + len(net.head)
+    outcomes = set()
+    for budget in (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 128.0, 1e9):
+        options = {"blocks": 30, "budget": budget}
+        result = preflow.min_cut(problem, method=METHOD, threads=threads, options=options)
+        result.verify()
+        assert result.value == expected.value
+        first, *others = result.stats.attempts
+        outcomes.add(len(others))
+        # A path and its orphans are not cut short; orphans are limited, too.
+        assert first.operations <= 1.1 * budget * arcs_and_vertices + threads * len(net.head)
+        assert all(other.operations > 0 for other in others)
+    assert outcomes == {0, 1}
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("milliseconds", [0, 1, 3, 10])
 def test_a_stopped_solve_leaves_a_preflow(milliseconds: int, threads: int) -> None:

@@ -34,6 +34,7 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-paths", {"budget": None}),
     ("multicore-merging", {"blocks": 6, "repartition": False, "budget": None}),
     ("multicore-merging", {"blocks": 20, "budget": None}),
+    ("multicore-merging", {"blocks": 12, "budget": 3.0}),
 ]
 
 

@@ -23,7 +23,9 @@ Pseudo-code
 The borders of a partition have no regard for those of the last one. So most of each old border is within a
 new block. A search looks at every STRIDE-th vertex of an atom: a ball need not be perfect.
 
-The budget is a number of operations for each arc and vertex.
+The budget is a number of operations for each arc and vertex, which the threads spend together: a thread
+gets a share of what is left, and asks for another one when it has made these operations. Orphans are limited
+as on grids.
 
 Time: O(n**2 m value) in the worst case. Memory beside the network: 6 indices and a byte a vertex, up to 2
 indices a vertex for each thread, and 4 numbers for each arc between blocks.
@@ -31,6 +33,8 @@ indices a vertex for each thread, and 4 numbers for each arc between blocks.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +54,7 @@ from ..parallel.search import make_search, search_together
 from ..parallel.thread_pool import run_solver
 from ..solving.options import CheckedOptions, PositiveInteger
 from ..solving.run import Control
-from ..stats import RELABEL_NANOSECONDS
+from ..stats import RELABEL_NANOSECONDS, WORK_LIMIT
 
 #: Vertices of an atom, and of how many one is looked at.
 ATOM, STRIDE = 64, 8
@@ -59,6 +63,8 @@ ATOM, STRIDE = 64, 8
 COMMON, SAMPLE = 0.25, 32
 #: A partition has this part of the blocks of the last one.
 COARSER = 4
+#: The least share that a thread gets of the budget, as one of this many for each thread.
+SHARES = 64
 
 
 @dataclass(frozen=True)
@@ -175,8 +181,16 @@ def partition(net: ResidualArrays, size: int, num_blocks: int, threads: int) -> 
         begin,
         np.minimum(begin + dtype.type(size), n).astype(dtype),
     )
+    return blocks, make_faces(net, size, blocks, block_of, threads)
+
+
+def make_faces(
+    net: ResidualArrays, size: int, blocks: Blocks, block_of: NDArray[np.uint32], threads: int
+) -> Faces:
+    """Return the open faces between blocks, given the block of each atom."""
+    num_blocks = len(blocks.first) - 1
     place = np.zeros((num_blocks, num_blocks), dtype=np.uint64)
-    tail, name = np.empty((2, 0), dtype=dtype)
+    tail, name = np.empty((2, 0), dtype=net.head.dtype)
 
     def visit(begin: int, end: int) -> None:
         for block in range(begin, end):
@@ -186,9 +200,9 @@ def partition(net: ResidualArrays, size: int, num_blocks: int, threads: int) -> 
     ends = np.ascontiguousarray(np.argwhere(place), dtype=np.uint32)
     first_arc = np.append(0, np.cumsum(place[place > 0])).astype(np.uint64)
     place[place > 0] = first_arc[:-1]
-    tail, name = np.empty((2, int(first_arc[-1])), dtype=dtype)
+    tail, name = np.empty((2, int(first_arc[-1])), dtype=net.head.dtype)
     run_pieces(visit, num_blocks if len(tail) else 0, threads)
-    return blocks, Faces(ends, first_arc, tail, name, np.empty((len(tail), 2), dtype=net.residual.dtype))
+    return Faces(ends, first_arc, tail, name, np.empty((len(tail), 2), dtype=net.residual.dtype))
 
 
 def atom_size(net: ResidualArrays) -> int:
@@ -202,6 +216,22 @@ def atom_size(net: ResidualArrays) -> int:
     return ATOM if atoms <= COMMON * arcs else 1
 
 
+def shared_budget(control: Control) -> Callable[[int], bool]:
+    """Return a function that gives a thread a share of the operations that are left; False if none is."""
+    begun, last, lock = control.operations, int(control.counts[WORK_LIMIT]), threading.Lock()
+
+    def allow(thread: int) -> bool:
+        if last == 0:
+            return True
+        with lock:
+            left = last - control.operations
+            least = 1 + (last - begun) // (SHARES * control.threads)
+            control.limit_work_of(thread, max(left // control.threads, least))
+            return left > 0
+
+    return allow
+
+
 def solve(net: ResidualArrays, options: MergingOptions, control: Control) -> Array:
     """Run the first stage in place, on all threads; return exact heights."""
     n, m, threads = len(net.excess), len(net.head), control.threads
@@ -212,8 +242,9 @@ def solve(net: ResidualArrays, options: MergingOptions, control: Control) -> Arr
         while options.repartition and wanted > FEW_BLOCKS:
             wanted //= COARSER
             parts.append(partition(net, size, wanted, threads))
-        search_in_parts(net, parts, n, max(1, m // max(1, n)), control)
+        search_in_parts(net, parts, n, max(1, m // max(1, n)), control, shared_budget(control))
         check_work_limit(control, None)
+        control.limit_work(0)  # it has ended, whatever that took
     height = np.empty(n, dtype=net.head.dtype)
     search = make_search(threads, n, m, net.head.dtype)
 

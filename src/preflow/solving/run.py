@@ -118,8 +118,11 @@ class Control:
 
         See :meth:`weigh_relabels`.
         """
-        made = int(self.thread_counts[:, [PUSHES, RELABELS, ARC_SCANS]].sum())
-        relabels = int(self.thread_counts[:, GLOBAL_RELABELS].sum())
+        return self._made(self.thread_counts)
+
+    def _made(self, rows: NDArray[np.uint64]) -> int:
+        made = int(rows[:, [PUSHES, RELABELS, ARC_SCANS]].sum())
+        relabels = int(rows[:, GLOBAL_RELABELS].sum())
         return made + relabels * int(self.counts[RELABEL_OPERATIONS])
 
     def allow(self, budget: float | None) -> None:
@@ -136,6 +139,11 @@ class Control:
         What a method that gives up returns means nothing.
         """
         self.thread_counts[:, WORK_LIMIT] = operations and self.operations + operations
+
+    def limit_work_of(self, thread: int, operations: int) -> None:
+        """Let one of several threads make this many operations more."""
+        made = self._made(self.thread_counts[thread : thread + 1])
+        self.thread_counts[thread, WORK_LIMIT] = made + operations
 
     def limit_by_budget(self, size: int, share: float = 1.0) -> None:
         """Allow the operations of a share of the budget from now on, for `size` arcs and vertices."""

@@ -35,10 +35,11 @@ Pseudo-code
             take a block nobody has searched, and search it;
             else take two neighbouring idle regions, open the faces between them, and search both as one
         until one region is left
-    if a search reached its work limit: give up
+    if a search may do no more work: give up
     the sink's forest is the sink side of the cut
 
-The budget is that of :mod:`preflow.forests.incremental_search`; each of several threads has half of it.
+The budget is that of :mod:`preflow.forests.incremental_search`; each of several threads has half of it. A
+method may also limit the operations of all threads together.
 
 Departures from the paper
 -------------------------
@@ -54,7 +55,7 @@ Departures from the paper
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,7 @@ from ..incremental_search import (
     forests_of_part,
     make_forests,
     plant,
+    request_push_relabel,
     search,
     set_work_limit,
     with_more_levels,
@@ -99,12 +101,22 @@ BLOCK_NANOSECONDS, MERGE_NANOSECONDS = 10, 11
 
 
 @kernel
+def is_deep(forests: Forests) -> bool:
+    """Whether there is no room for more levels."""
+    deepest = max(forests.cursor[DEPTH + SOURCE], forests.cursor[DEPTH + SINK])
+    return bool(deepest + ONE >= np.uint64(len(forests.first_orphan)))
+
+
+@kernel
 def search_region(merging: Merging, forests: Forests, region: np.uint64, monitor: Monitor) -> bool:
-    """Search a region from the queued vertices, then empty the queues; return False if levels ran out."""
+    """Search a region from the queued vertices, then empty the queues.
+
+    Return False if there is no room for more levels, or the thread has made the operations that it may.
+    """
     cursor = forests.cursor
-    if max(cursor[DEPTH + SOURCE], cursor[DEPTH + SINK]) + ONE >= np.uint64(len(forests.first_orphan)):
+    if is_deep(forests) or not search(merging.net, forests, monitor, False):
         return False
-    if not search(merging.net, forests, monitor, False):
+    if cursor[LENGTH + SINK] > ZERO and relaxed_load(monitor.stop, ZERO) == 0:
         return False
     for forest in (SOURCE, SINK):
         merging.regions.depth[region, forest] = cursor[DEPTH + forest]
@@ -210,8 +222,8 @@ def work(
 ) -> np.uint64:
     """Search blocks and merge regions until one is left.
 
-    Return the number of blocks when the thread is done. If a search runs out of levels, return its region;
-    the caller makes room and passes it back as `region`, which is the number of blocks at first.
+    Return the number of blocks when the thread is done. If a search runs out of levels or operations, return
+    its region; the caller makes room and passes it back as `region`, which is the number of blocks at first.
     """
     regions = merging.regions
     none = np.uint64(len(regions.state))
@@ -240,12 +252,18 @@ def blocks_wanted(vertices: int, threads: int, asked: int | None) -> int:
 
 
 def search_in_parts(
-    net: ResidualNetwork, parts: Sequence[tuple[Blocks, Faces]], vertices: int, degree: int, control: Control
+    net: ResidualNetwork,
+    parts: Sequence[tuple[Blocks, Faces]],
+    vertices: int,
+    degree: int,
+    control: Control,
+    allow: Callable[[int], bool] = lambda thread: True,
 ) -> Forests:
     """Make the flow maximum; return the forests, with empty queues of no length.
 
-    `parts` are the partitions, with open faces. The sink's forest is complete, unless the solve is stopped,
-    or a search reaches its work limit, which stops the solve, too.
+    `parts` are the partitions, with open faces. Each thread calls ``allow(thread)`` before it begins, and
+    when it has made the operations that its counts allow; the answer is whether it may go on. The sink's
+    forest is complete, unless the solve is stopped, or a search may do no more, which stops the solve, too.
     """
     num_threads = np.uint64(control.threads)
     barrier = make_barrier(control.threads)
@@ -262,13 +280,18 @@ def search_in_parts(
         own = forests_of_part(forests, vertices)
         own = own._replace(cursor=np.concatenate([own.cursor, np.zeros(2 * PADDING, dtype=np.uint64)]))
         set_work_limit(own, control.budget, vertices, degree, control.threads)
+        if not allow(number):
+            request_push_relabel(monitor)
 
         def run(kernel: Any, merging: Merging) -> None:
             nonlocal own
             none = np.uint64(len(merging.regions.state))
             region = none
             while (region := np.uint64(kernel(merging, thread, own, region, monitor))) != none:
-                own = with_more_levels(own)
+                if is_deep(own):
+                    own = with_more_levels(own)
+                elif not allow(number):
+                    request_push_relabel(monitor)
 
         last = partitions[0]
         if not close_faces(last, thread, num_threads):
