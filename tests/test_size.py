@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2124,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
-    "assignment": 10971,  # equal rows and columns of dense costs; one kernel for small matrices
+    "assignment": 11537,  # equal rows and columns; one kernel for small matrices; other assignments
     "bipartite": 5078,  # columns of tables are named
     "certify": 4950,  # what a cut allows, with lower bounds; the proof of pits
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
@@ -36,7 +36,7 @@ LINES = {
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 3253,  # grids and labels for PyMaxflow; gradients for Torch; distances for SciPy
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 2892,  # the heap of three problems; kinds of blocks; arcs are placed with their capacities
+    "kernels": 2895,  # the heap of three problems; kinds of blocks; arcs are placed with their capacities
     "maxflow": 12285,  # attempts watch their progress; searches from both ends for any terminals
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
@@ -49,7 +49,7 @@ LINES = {
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.
-KINDS = 513
+KINDS = 515
 
 
 def lines() -> dict[str, int]:

@@ -28,6 +28,8 @@ from ..stats import AssignmentStats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .alternatives import Given
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AssignmentResult(Tabular, BoundedResult):
@@ -232,6 +234,79 @@ class AssignmentResult(Tabular, BoundedResult):
                 for item, arguments in enumerate(self._items(range(self.costs.shape[0])))
             ]
         return np.array(gaps).reshape(leading) if leading else gaps[0]
+
+    def regret(self) -> Array:
+        """Return how much dearer the best assignment without each pair is: its margin.
+
+        Returns
+        -------
+        array of int64 or float64, shape (k,)
+            In the order of :attr:`row`: by how much the total grows (shrinks, with `maximize`) if the pair is
+            not allowed. 0 where another assignment is as good; infinite, for integers 2**63 - 1, where every
+            assignment with as many pairs has the pair. Of floats up to rounding, see `gap`.
+
+        Raises
+        ------
+        NotOptimalError
+            The solve stopped early.
+        InvalidInputError
+            The costs are a batch of matrices: take one, ``result[i]``.
+        CostOverflowError
+            Integer costs are so large that a regret may pass 2**62.
+
+        Notes
+        -----
+        One pass over the costs keeps p pairs that may matter, mostly far fewer than n m. Then Dijkstra's
+        algorithm searches a shortest cycle of exchanges for each of the k pairs, with the prices as
+        potentials: O(n m + k (p + k) log k).
+
+        Examples
+        --------
+        >>> import preflow
+        >>> result = preflow.linear_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+        >>> result.column.tolist(), result.regret().tolist()
+        ([1, 0, 2], [1, 1, 3])
+        """
+        from .alternatives import regrets_of
+
+        found = regrets_of(self._given("regret()"))
+        with self.costs.current():
+            regret: Array = self.costs.to_caller(self.costs.xp.asarray(found))
+        return regret
+
+    def is_unique(self) -> bool:
+        """Return whether this is the only assignment of the least cost.
+
+        Exact for integers. Of floats True is proved: every other assignment is dearer, in spite of rounding;
+        False may mean that rounding hides by how much. O(n m).
+
+        Raises
+        ------
+        NotOptimalError
+            The solve stopped early.
+        InvalidInputError
+            The costs are a batch of matrices: take one, ``result[i]``.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> preflow.linear_assignment([[1, 2], [2, 1]]).is_unique()
+        True
+        >>> preflow.linear_assignment([[1, 2], [2, 3]]).is_unique()
+        False
+        """
+        from .alternatives import is_unique
+
+        return is_unique(self._given("is_unique()"))
+
+    def _given(self, call: str) -> Given:
+        """Return the assignment of a single matrix, for its alternatives."""
+        from .alternatives import Given
+
+        self._check_single(call)
+        self.check_optimal()
+        ((costs, _, row, column, u, v, total, partial),) = self._items([0])
+        return Given(costs, row, column, u, v, total, partial, self._exact_prices(0))
 
     def verify(self) -> None:
         """Prove the assignment optimal, independently of the solver, in one pass over the costs.

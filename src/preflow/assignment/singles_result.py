@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from ..errors import VerificationError
 from ..graph.costs import LARGEST_INTEGER
 from ..graph.edge_tables import labels_of
 from .result import AssignmentResult
+
+if TYPE_CHECKING:
+    from .alternatives import Given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,6 +121,11 @@ class AssignmentWithSinglesResult(AssignmentResult):
                     off_by = abs(accurate_sum(np.append(chosen, -total)))
                     gaps.append(math.nextafter(off_by, math.inf) if off_by > 0 else 0.0)
         return np.array(gaps).reshape(leading) if leading else gaps[0]
+
+    def _given(self, call: str) -> Given:
+        given = super()._given(call)
+        ((_, singles, _, _),) = self._proofs()
+        return given._replace(singles=singles)
 
     def verify(self) -> None:
         """Prove the pairs best, independently of the solver, in one pass over the costs.

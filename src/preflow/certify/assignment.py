@@ -140,12 +140,12 @@ def check_assignment(
         return
     given, by = (costs, item, rows, columns, u, v, total, partial, stop), 1.0
     if costs.huge:
-        costs, u, v, total, by = _within_range(costs, item, at_pairs, u, v, total)
+        costs, u, v, total, by = within_range(costs, item, at_pairs, u, v, total)
         at_pairs, item = at_pairs * by, 0
     at_pairs = sign * at_pairs
-    cover = _cover(costs, item, rows, columns, partial)
-    sides = _sides(costs, item, cover, stop)
-    of_values = _for_values(costs, item, u, v, sign)
+    cover = cover_of(costs, item, rows, columns, partial)
+    sides = sides_of(costs, item, cover, stop)
+    of_values = for_values(costs, item, u, v, sign)
     u, v = checked_prices(u, sign), checked_prices(v, sign)
     tolerance: Any = 0
     if at_pairs.dtype.kind == "f":
@@ -219,11 +219,11 @@ def check_bound(costs: Costs, item: int, u: Array, v: Array, bound: Number) -> N
         return
     if sign * bound > sign * proved_bound(costs, item, u, v):
         raise VerificationError(f"the prices do not prove the bound {bound}")
-    u, v = _for_values(costs, item, u, v, sign)
+    u, v = for_values(costs, item, u, v, sign)
     tolerance: Any = 0
     if costs.dtype.kind == "f":
         tolerance = price_error(max(float(np.abs(price).max(initial=0.0)) for price in (u, v)), 0.0)
-    for side in _sides(costs, item, _one_side(costs)):
+    for side in sides_of(costs, item, _one_side(costs)):
         _check_prices(side, *((v, u) if side.swapped else (u, v)), tolerance)
 
 
@@ -234,7 +234,7 @@ def proved_bound(costs: Costs, item: int, u: Array, v: Array) -> Number:
     """
     sign = -1 if costs.maximize else 1
     terms = _dual_terms(
-        _sides(costs, item, _one_side(costs)), checked_prices(u, sign), checked_prices(v, sign)
+        sides_of(costs, item, _one_side(costs)), checked_prices(u, sign), checked_prices(v, sign)
     )
     if costs.dtype.kind == "i":
         _, n, m = costs.shape
@@ -268,11 +268,11 @@ def proved_gap(
         gap = abs(accurate_sum(np.append(_wide(costs.at(item, rows, columns)), -float(total))))
         return math.nextafter(gap, math.inf) if gap > 0 else 0.0
     if costs.huge:
-        costs, u, v, total, by = _within_range(costs, item, costs.at(item, rows, columns), u, v, total)
+        costs, u, v, total, by = within_range(costs, item, costs.at(item, rows, columns), u, v, total)
         item = 0
     sign = -1 if costs.maximize else 1
     u, v = checked_prices(u, sign), checked_prices(v, sign)
-    terms = _dual_terms(_sides(costs, item, _cover(costs, item, rows, columns, partial), stop), u, v)
+    terms = _dual_terms(sides_of(costs, item, cover_of(costs, item, rows, columns, partial), stop), u, v)
     at_pairs = sign * _wide(costs.at(item, rows, columns))
     total = sign * float(total)
     gap = max(
@@ -288,7 +288,7 @@ def gap_is_close(gap: float, chosen: Array, prices: int) -> bool:
     return is_close(gap, size, TERMS * prices)
 
 
-def _within_range(
+def within_range(
     costs: Costs, item: int, at_pairs: Array, u: Array, v: Array, total: AnyArray
 ) -> tuple[Costs, Array, Array, float, float]:
     """Return one matrix of huge costs, prices and a total that can be added up, and the factor of all.
@@ -369,7 +369,7 @@ def _one_side(costs: Costs) -> Cover:
     return Cover(np.full(n, n <= m), np.full(m, n > m))
 
 
-def _cover(costs: Costs, item: int, rows: Array, columns: Array, partial: bool) -> Cover:
+def cover_of(costs: Costs, item: int, rows: Array, columns: Array, partial: bool) -> Cover:
     """Return a cover with as many rows and columns as pairs, or raise that more pairs are possible."""
     _, n, m = costs.shape
     size = len(rows)
@@ -390,7 +390,7 @@ def _cover(costs: Costs, item: int, rows: Array, columns: Array, partial: bool) 
     return cover
 
 
-def _sides(costs: Costs, item: int, cover: Cover, stop: NDArray[np.int64] | None = None) -> list[Side]:
+def sides_of(costs: Costs, item: int, cover: Cover, stop: NDArray[np.int64] | None = None) -> list[Side]:
     """Return both sides of a cover, without empty ones."""
     found = []
     for swapped, own, other in ((False, cover.rows, cover.columns), (True, cover.columns, cover.rows)):
@@ -474,7 +474,7 @@ def _dual_terms(sides: list[Side], u: Array, v: Array) -> list[Any]:
     return terms
 
 
-def _for_values(costs: Costs, item: int, u: Array, v: Array, sign: int) -> tuple[Array, Array]:
+def for_values(costs: Costs, item: int, u: Array, v: Array, sign: int) -> tuple[Array, Array]:
     """Return prices for the values of costs, to be minimised, without their base."""
     u, v = costs.without_base(item, u, v)
     return checked_prices(u, sign), checked_prices(v, sign)

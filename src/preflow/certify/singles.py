@@ -71,7 +71,7 @@ def proved_gap(costs: HostCostsOfPairs, singles: Singles, result: tuple[Array, .
     By no less do prices exceed costs. `result` has the rows and columns of the pairs, and the prices of rows
     and columns.
     """
-    costs, singles, result, total, by = _within_range(costs, singles, result, total)
+    costs, singles, result, total, by = within_range(costs, singles, result, total)
     row, column, u, v = result
     sign = -1 if costs.maximize else 1
     chosen, prices = sign * chosen_costs(costs, singles, row, column), np.concatenate([u, v])
@@ -117,7 +117,7 @@ def _excess(u: Array, v: Array, cost: Array) -> Array:
     return np.where(cost == np.inf, -np.inf, np.where(np.isnan(found), np.inf, found))
 
 
-def _within_range(
+def within_range(
     costs: HostCostsOfPairs, singles: Singles, result: tuple[Array, ...], total: Number
 ) -> tuple[HostCostsOfPairs, Singles, tuple[Array, ...], Number, float]:
     """Return numbers that can be added up, and the factor of all, as for assignments without singles."""
