@@ -356,6 +356,10 @@ def bipartite() -> Iterator[Call]:
             yield f"{function.__name__} {name}", partial(function, graph)
     graph = random_graph(4_000, 4_000, 12_000)  # no small one for the policy
     yield "bipartite_matching of 12,000 edges", partial(preflow.bipartite_matching, graph)
+    for symmetric in (False, True):
+        dense = np.add.outer(np.arange(6.0), np.arange(6.0)) + 1
+        call = partial(verified, preflow.scale_to_diagonal, dense, symmetric=symmetric)
+        yield f"scale_to_diagonal symmetric={symmetric}", call
     yield "zero_free_diagonal", partial(preflow.zero_free_diagonal, sp.eye_array(5).tocsr())
 
 

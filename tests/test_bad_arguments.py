@@ -45,6 +45,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "MinCostFlow.solve": lambda **wrong: preflow.MinCostFlow(COSTS).solve(**wrong),
     "regions.grid_cut": partial(preflow.distributed.grid_cut, *GRID),
     "regions.min_cut": partial(preflow.distributed.min_cut, NETWORK, 0, 3, partition=[0, 0, 1, 1]),
+    "scale_to_diagonal": partial(preflow.scale_to_diagonal, [[1, 2], [3, 1]]),
     "shortest_path": partial(reductions.shortest_path, COSTS, 0, 2),
     "assign_jobs": partial(reductions.assign_jobs, [[1, 2], [4, 4]]),
     "feasible_flow": partial(reductions.feasible_flow, COSTS, [3, 0, -3]),

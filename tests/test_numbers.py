@@ -40,6 +40,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     preflow.pair_flows: {"graph": NETWORK, "pairs": [(0, 3)]},
     preflow.edge_connectivity: {"graph": EDGES},
     preflow.vertex_connectivity: {"graph": EDGES},
+    preflow.scale_to_diagonal: {"matrix": [[1.0, 2.0], [3.0, 4.0]]},
     reductions.b_matching: {"graph": ([0, 0, 1], [0, 1, 1]), "row_limit": 2, "column_limit": 2},
     reductions.assign_jobs: {"cost": [[1, 2], [2, 1]]},
     reductions.disjoint_paths: {"network": NETWORK, "source": 0, "sink": 3},

@@ -105,6 +105,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "CostNetwork": lambda: COST_NETWORK,
         "CostFile": lambda: preflow.io.costs.CostFile(np.eye(2), np.arange(2), np.arange(2)),
         "Denoised": lambda: vision.denoise(IMAGE, 0.1, levels=4),
+        "DiagonalScaling": lambda: preflow.scale_to_diagonal([[0.5, 3.0], [2.0, 1.0]]),
         "DulmageMendelsohn": lambda: preflow.dulmage_mendelsohn(sp.csr_array(np.eye(2))),
         "EdgeConnectivity": lambda: preflow.edge_connectivity(graph_of_edges),
         "EdgeCover": lambda: reductions.minimum_weight_edge_cover(([0], [1], [3])),

@@ -59,6 +59,8 @@ from .mincost.api import min_cost_flow as min_cost_flow
 from .mincost.left_over import PartialCostFlowResult as PartialCostFlowResult
 from .mincost.result import MinCostFlowResult as MinCostFlowResult
 from .mincost.warm import MinCostFlow as MinCostFlow
+from .reductions.diagonals import DiagonalScaling as DiagonalScaling
+from .reductions.diagonals import scale_to_diagonal as scale_to_diagonal
 from .reductions.most_for_least import MaxFlowMinCostResult as MaxFlowMinCostResult
 from .reductions.most_for_least import max_flow_min_cost as max_flow_min_cost
 from .registry import methods as methods

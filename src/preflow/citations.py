@@ -74,6 +74,7 @@ SHORT = {
 #: The sources of results that do not come from one method, by the name of their class.
 OF_RESULTS = {
     "CheapPaths": "Suurballe 1974",
+    "DiagonalScaling": "Duff and Koster 2001; Duff and Pralet 2005",
     "DulmageMendelsohn": "Dulmage and Mendelsohn 1958; Pothen and Fan 1990",
     "EdgeConnectivity": "Even 1975; Esfahanian and Hakimi 1984",
     "GlobalMinCut": "Nagamochi and Ibaraki 1992",

@@ -147,6 +147,21 @@ def samples() -> dict[str, Sample]:
         ),
         "ProjectSelection": _both(reductions.select_projects, ([3, -1], [(0, 1)]), ([3, -2, 4], [(0, 1)])),
         "UltimatePit": _both(reductions.ultimate_pit, ([[[3, -1]], [[-1, -1]]],), ([[[4, -1]], [[2, -3]]],)),
+        "DiagonalScaling": _both(
+            preflow.scale_to_diagonal, ([[0.5, 3.0], [2.0, 1.0]],), ([[0.5, 3.0], [0.0, 1.0]],)
+        ),
+        "DiagonalScaling, symmetric": _both(
+            preflow.scale_to_diagonal,
+            ([[1, 3], [3, 1]],),
+            ([[0, 2, 0], [2, 5, 1], [0, 1, 0]],),
+            symmetric=True,
+        ),
+        "DiagonalScaling of a sum": _both(
+            preflow.scale_to_diagonal, ([[1, 3], [2, 1]],), ([[4, 3], [2, 4]],), goal="sum"
+        ),
+        "DiagonalScaling, smallest": _both(
+            preflow.scale_to_diagonal, ([[1.5, 3], [2, 1]],), ([[4, 3], [2, 4.5]],), goal="smallest"
+        ),
         "RoundedMatrix": _both(
             reductions.round_matrix, ([[0.5, 1.25], [0.75, 0.5]],), ([[0.5, 2.25], [0.25, 0.5]],)
         ),

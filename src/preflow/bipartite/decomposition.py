@@ -195,9 +195,15 @@ def zero_free_diagonal(matrix: AnyArray, **arguments: Unpack[_Matched]) -> NDArr
     rows, columns = result.graph.shape
     if rows != columns:
         raise InvalidInputError(f"a matrix with a diagonal is square; this one has shape ({rows}, {columns})")
-    result = result.on_host()
-    order: NDArray[np.int64] = result.row_match.astype(np.int64)
-    order[order < 0] = np.flatnonzero(result.column_match < 0)
+    return with_all_columns(result.on_host().row_match.astype(np.int64), columns)
+
+
+def with_all_columns(row_match: NDArray[np.int64], num_columns: int) -> NDArray[np.int64]:
+    """Return the column of each row; rows without one, -1, get those that are left, in ascending order."""
+    is_left = np.ones(num_columns, dtype=bool)
+    is_left[row_match[row_match >= 0]] = False
+    order = row_match.copy()
+    order[order < 0] = np.flatnonzero(is_left)
     return order
 
 
