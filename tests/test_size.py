@@ -37,7 +37,7 @@ LINES = {
     "integrations": 3253,  # grids and labels for PyMaxflow; gradients for Torch; distances for SciPy
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 2896,  # the heap of three problems; kinds of blocks; arcs are placed with their capacities
-    "maxflow": 12285,  # attempts watch their progress; searches from both ends for any terminals
+    "maxflow": 12363,  # attempts watch their progress; searches from both ends for any terminals
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 6940,  # pieces of several solvers are beside them

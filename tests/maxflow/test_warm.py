@@ -321,6 +321,7 @@ def test_one_pair_of_terminals_after_the_other(limits: str, seed: int, kind: str
     solver = preflow.MaxFlow(network, 0, 1)
     found = []
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warm, "EDITS_OF_PAIRS", rng.choice([0, 0.25, 100]))
         if limits == "slices":  # the thread of the caller gives the search to another one
             patch.setattr(warm, "QUICK_SCANS", 3)
         for _ in range(6):
@@ -338,9 +339,13 @@ def test_one_pair_of_terminals_after_the_other(limits: str, seed: int, kind: str
             result = solver.solve()
             assert result.stats.method == any_pair.NAME
             found.append((result, cold))
-            if m and rng.random() < 0.3:
-                solver.set_capacity(rng.integers(0, m, 2), rng.integers(0, 9, 2))
-                if rng.random() < 0.5 and kind != "infinite":
+            for _ in range(int(rng.integers(0, 3)) if m else 0):
+                new: Any = rng.integers(0, 9, 2)
+                if kind != "integers" and rng.random() < 0.2:
+                    new = np.array([2, np.inf if kind == "infinite" else 2.0**50])
+                reverse = both and rng.random() < 0.5
+                solver.set_capacity(rng.integers(0, m, 2), new, reverse=reverse)
+                if rng.random() < 0.2 and kind == "integers":
                     check(solver)
     for result, cold in found:
         for each in (result, pickle.loads(pickle.dumps(result))):
@@ -350,6 +355,27 @@ def test_one_pair_of_terminals_after_the_other(limits: str, seed: int, kind: str
             each.verify()
             assert not each.sink_side.flags.writeable
             assert not each.flow.flags.writeable
+
+
+def test_changes_between_searches_from_both_ends() -> None:
+    """The network of the searches stays when capacities change; what results refer to stays as it was."""
+    problem = generators.barabasi_albert(300, 3, max_capacity=9, seed=1)
+    solver = preflow.MaxFlow(problem)
+    rng = np.random.default_rng(2)
+    heads, found = [], []
+    for _ in range(20):
+        solver.set_terminals(*rng.choice(300, 2, replace=False).tolist())
+        found.append((solver.solve(), preflow.max_flow(solver.network, solver.sources, solver.sinks)))
+        assert solver._pairs is not None
+        heads.append(solver._pairs.net.head)
+        solver.set_capacity(rng.integers(0, problem.network.num_arcs, 5), rng.integers(0, 20, 5))
+        solver.set_capacity(rng.integers(0, problem.network.num_arcs, 5), rng.integers(0, 20, 5))
+    assert all(head is heads[0] for head in heads)
+    for result, cold in found:
+        assert result.stats.method == any_pair.NAME
+        assert result.value == cold.value
+        np.testing.assert_array_equal(result.sink_side, cold.sink_side)
+        result.verify()
 
 
 def test_searches_from_both_ends_that_give_up(monkeypatch: pytest.MonkeyPatch) -> None:

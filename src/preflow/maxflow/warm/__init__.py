@@ -132,6 +132,8 @@ FIRST_PAUSE, LAST_PAUSE = 8, 64
 SCANS_OF_PAIR = 2.0
 #: It may scan this many in any case, in less time than to begin a solve by a method takes.
 FEWEST_SCANS = 2000
+#: The network of these searches is built again once this share of the arcs has changed.
+EDITS_OF_PAIRS = 0.25
 #: Up to this many scans, about 1 ms, a search runs in the thread of the caller.
 QUICK_SCANS = 200_000
 #: Why `auto` takes its method for a network without flow, if the last flow has not helped.
@@ -498,10 +500,15 @@ class _Kept:
 
     def fits(self) -> bool:
         """Whether no sum of capacities and flows can pass int64, and infinity is above all other sums."""
-        if not self.infinite:
-            return self.total < MOST_CAPACITY
-        number = sum(int(np.count_nonzero(part == self.infinite)) for part in (self.capacity, self.reverse))
-        return self.total < self.infinite and self.total + number * self.infinite < MOST_CAPACITY
+        return _fits(self.infinite, self.total, [self.capacity, self.reverse])
+
+
+def _fits(infinite: int, total: int, capacities: list[NDArray[np.int64]]) -> bool:
+    """Whether no sum of capacities can pass int64, and `infinite` is above `total`, that of finite ones."""
+    if not infinite:
+        return total < MOST_CAPACITY
+    number = sum(int(np.count_nonzero(part == infinite)) for part in capacities)
+    return total < infinite and total + number * infinite < MOST_CAPACITY
 
 
 class _Whole(NamedTuple):
@@ -616,6 +623,7 @@ class MaxFlow(Changing[MaxFlowResult]):
         #: the network for searches from both ends, if there is one; when to try them; and whether the next
         #: solve is one for new terminals, without a flow
         self._pairs: AnyPair | None = None
+        self._edited: list[NDArray[np.int64]] = []  # arcs whose capacities it does not have yet
         self._search_of_pair = _Trial(1)
         self._new_terminals = False
         self._continues_result = False  # whether the next residual network gets the flow of the last result
@@ -690,11 +698,16 @@ class MaxFlow(Changing[MaxFlowResult]):
         if edits is None:
             self._forget_network()
         kept = self._kept
+        pairs = self._pairs
         self._snapshot = self._kept = self._pairs = None  # Ctrl-C may come before all have changed
         edited[numbers] = new
         if kept is not None and edits is not None:
             kept.change(self._given, edits, backward)
         self._kept = kept
+        if pairs is not None:
+            self._edited.append(numbers)
+            few = sum(map(len, self._edited)) <= EDITS_OF_PAIRS * self._given.num_arcs
+            self._pairs = pairs if few else None
 
     def _own_arrays(self, new: Array) -> None:
         """Make the capacities arrays of this object's own, of a dtype that fits new values."""
@@ -825,6 +838,8 @@ class MaxFlow(Changing[MaxFlowResult]):
         """
         searches = method == "auto" and not options and self._searches_pair()
         begun = False
+        if searches and self._pairs is not None and self._edited:
+            self._change_pairs(self._pairs)
         if searches and is_plain(method, "auto", threads, time_limit, progress, options):
             quick, begun = self._solve_pair_quickly(), self._pairs is not None
             if quick is not None:
@@ -869,6 +884,22 @@ class MaxFlow(Changing[MaxFlowResult]):
             self._search_of_pair.wait()
         return due
 
+    def _change_pairs(self, pairs: AnyPair) -> None:
+        """Give the network for searches from both ends all new capacities, or drop it if they do not fit."""
+        numbers = np.unique(np.concatenate(self._edited))
+        self._pairs = None
+        self._edited.clear()
+        values = []
+        for given in (self._capacity, self._reverse):
+            if given is not None:
+                edits = _whole_edits(pairs, numbers, given[numbers])
+                if edits is None:
+                    return
+                values.append(edits.value)
+        changed = pairs.changed(numbers, values)
+        if _fits(changed.infinite, changed.total, changed.capacities):
+            self._pairs = changed
+
     def _solve_pair_quickly(self) -> MaxFlowResult | None:
         """Search from both ends in the thread of the caller; None if that takes long or nothing is built."""
         pairs = self._pairs
@@ -897,8 +928,10 @@ class MaxFlow(Changing[MaxFlowResult]):
                         return None
                     threads = min(request.most_threads, usable_cpus())
                     integers = with_capacities(network, whole.capacity, whole.reverse)
-                    most_value = whole.total if whole.infinite else MOST_CAPACITY
-                    self._pairs = AnyPair(integers, most_value, threads, control.check_wanted)
+                    self._edited.clear()
+                    self._pairs = AnyPair(
+                        integers, whole.infinite, whole.total, threads, control.check_wanted
+                    )
             control.check_wanted()
             pairs = self._pairs
             with timed(seconds, "solve"):
@@ -926,7 +959,7 @@ class MaxFlow(Changing[MaxFlowResult]):
         self, pairs: AnyPair, found: FlowOfPair, seconds: dict[str, float]
     ) -> MaxFlowResult | None:
         """Return the result of a search; None if the flow is unbounded."""
-        if found.value > pairs.most_value:
+        if pairs.infinite and found.value > pairs.total:
             return None
         return found.result(self.network, self.sources, self.sinks, seconds)
 
@@ -1054,7 +1087,7 @@ def _most_scans(pairs: AnyPair) -> int:
     return max(FEWEST_SCANS, int(SCANS_OF_PAIR * pairs.size))
 
 
-def _whole_edits(kept: _Kept, numbers: NDArray[np.int64], new: Array) -> Edits | None:
+def _whole_edits(kept: _Kept | AnyPair, numbers: NDArray[np.int64], new: Array) -> Edits | None:
     """Return the changes as integers; None if they do not fit the residual network."""
     infinite = np.isinf(new)
     if not are_whole(new) or (infinite.any() and not kept.infinite):

@@ -1,8 +1,9 @@
 """Solve a network for one pair of terminals after the other, by searches from both ends.
 
 The network stays as it is, with all vertices in it, and a solve sets back what the solve before has changed:
-see :mod:`..pair_flows`. So a solve costs what its search sees. Where that is much of the network, the methods
-of :mod:`..problem` are faster, and the search gives up.
+see :mod:`..pair_flows`. After a change of capacities it goes on with a copy of them. So a solve costs what
+its search sees, or after such a change a copy. Where a search sees much of the network, the methods of
+:mod:`..problem` are faster, and the search gives up.
 
 A result has the value at once, and a copy of the residual capacities that the search has changed. From these
 and the capacities, which nobody changes, it makes the flow of every arc and the cut when they are first read:
@@ -22,8 +23,10 @@ from numpy.typing import NDArray
 
 from ...arrays import Indices
 from ...certify.cut import residual_reach
-from ...graph.network import FlowNetwork
+from ...graph.network import FlowNetwork, with_capacities
 from ...graph.residual import ResidualNetwork, build_residual
+from ...graph.solved_capacities import SolvedCapacities
+from ...kernels.csr_build import InputArcs
 from ...solving.exclusive import Exclusive
 from ...stats import AttemptStats, Phase, SolveStats, untimed
 from ...steps.second_stage import Unused, flow_of_arcs
@@ -57,16 +60,23 @@ class AnyPair:
     network : FlowNetwork
         With capacities as integers.
     built : ResidualNetwork
-        Only its maps are used.
+        Only its maps are used; its capacities may be out of date.
     net : PairNetwork
-    most_value : int
-        A larger flow is unbounded.
+    infinite : int
+        The number that means an infinite capacity, 0 for none.
+    total : int
+        Sum of all finite capacities.
     """
 
     def __init__(
-        self, network: FlowNetwork, most_value: int, threads: int, check_wanted: Callable[[], None]
+        self,
+        network: FlowNetwork,
+        infinite: int,
+        total: int,
+        threads: int,
+        check_wanted: Callable[[], None],
     ) -> None:
-        self.network, self.most_value = network, most_value
+        self.network, self.infinite, self.total = network, infinite, total
         none = np.empty(0, dtype=np.int64)
         self.built: ResidualNetwork = build_residual(
             network, none, none, threads=threads, check_wanted=check_wanted
@@ -92,6 +102,40 @@ class AnyPair:
     def scans(self) -> int:
         """The arcs that were scanned since the last call of `begin`."""
         return int(self._work.counters[SCANNED])
+
+    @property
+    def capacities(self) -> list[NDArray[np.int64]]:
+        """The capacities, and the reverse capacities if there are any."""
+        network = self.network
+        return [part for part in (network.capacity, network.reverse_capacity) if part is not None]
+
+    def changed(self, arcs: NDArray[np.int64], new: list[NDArray[np.int64]]) -> AnyPair:
+        """Return this network with other capacities of some arcs, each of which is there once.
+
+        `new` has their capacities, and reverse capacities if there are any. This network is left to its
+        results, and cannot be searched any more.
+        """
+        self.begin()
+        network, net = self.network, self.net
+        proper = arcs[network.tail[arcs] != network.head[arcs]]
+        places = net.first[network.tail[proper]] + self.built.rank[proper].astype(np.int64)
+        amounts, total, both = net.capacity.copy(), self.total, []
+        for given, values, own in zip(self.capacities, new, (places, net.reverse[places]), strict=False):
+            part = given.copy()
+            part[arcs] = values
+            np.add.at(amounts, own, part[proper] - given[proper])
+            total += self._finite(values) - self._finite(given[arcs])
+            both.append(part)
+        for own in (places, net.reverse[places]):
+            net.residual[own] = amounts[own]
+        made = copy(self)
+        made.network = with_capacities(network, both[0], both[1] if len(both) > 1 else both[0][:0])
+        made.net, made.total = net._replace(capacity=amounts), total
+        return made
+
+    def _finite(self, values: NDArray[np.int64]) -> int:
+        """Return the sum of finite capacities."""
+        return int((values[values != self.infinite] if self.infinite else values).sum())
 
     def begin(self) -> None:
         """Take the last flow away."""
@@ -161,7 +205,8 @@ class FlowOfPair(Exclusive):
                 none = np.zeros(network.num_vertices, dtype=np.int64)
                 flow = np.empty(network.num_arcs, dtype=np.int64)
                 arrays, unused = built.arrays, Unused(self._residual(), none, none)
-                arcs = built.input_arcs(network)
+                solved = SolvedCapacities(network.capacity, network.reverse_capacity)
+                arcs = InputArcs(network.tail, network.head, *solved.both(), built.inner)
                 flow_of_arcs(arcs, built.rank, arrays.first_out, arrays.reverse, unused, True, True, flow)
                 self._flow = flow
         return self._flow
