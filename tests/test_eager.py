@@ -19,7 +19,7 @@ import preflow.reductions
 import preflow.vision
 from preflow.eager import SPECIAL, eager
 from preflow.errors import InvalidInputError
-from preflow.integrations import lap, scipy_compat
+from preflow.integrations import lap, pot, scipy_compat
 from preflow.solving.read_only import ReadOnlyArrays
 
 pytestmark = pytest.mark.fast
@@ -63,7 +63,7 @@ def test_public_functions_and_members_of_public_classes_are_eager(package: Modul
 
 
 def test_functions_in_the_place_of_others_are_eager() -> None:
-    for module in (lap, scipy_compat):
+    for module in (lap, pot, scipy_compat):
         own = [each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__]
         functions = [each for each in own if isinstance(each, FunctionType) and each.__name__[0] != "_"]
         assert len(functions) >= 4

@@ -100,7 +100,8 @@ def linear_assignment(
     Returns
     -------
     Assignment
-        The cost has the dtype and the device of `cost`; it is found in float64.
+        The cost has the dtype and the device of `cost`; it is found in float64. Where float64 does not prove
+        the optimum (status "approximate"), it is the cost of what was found.
 
     Raises
     ------
@@ -195,7 +196,8 @@ def transport(cost: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> Plan:
     Returns
     -------
     Plan
-        The cost has the dtype and the device of `cost`; it is found in float64.
+        The cost has the dtype and the device of `cost`; it is found in float64. Where float64 does not prove
+        the optimum (status "approximate"), it is the cost of what was found.
 
     Raises
     ------
@@ -204,9 +206,9 @@ def transport(cost: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> Plan:
 
     Notes
     -----
-    The gradient in the costs is the plan. In the masses it is ``-u`` and ``v``, projected on the changes that
-    keep the sums equal: of one side alone it is centred, of both it is moved by one constant that makes its
-    sums over rows and over columns equal. The solve is :func:`preflow.transport`; the gradient takes O(n m).
+    The gradient in the costs is the plan. In the masses it is ``-u`` and ``v``, each less its mean: it is the
+    gradient for changes that keep the sums of the masses, such as those of a softmax. The solve is
+    :func:`preflow.transport`; the gradient takes O(n m).
 
     Examples
     --------
@@ -245,7 +247,7 @@ def min_cost_flow(
     Returns
     -------
     Flow
-        The cost has the dtype of `cost`; it is found in float64.
+        The cost has the dtype of `cost`; otherwise as of :func:`transport`.
 
     Raises
     ------
@@ -301,11 +303,12 @@ def _solve_assignment(
     cost: torch.Tensor, maximize: bool, sizes: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     result = _assign(_wide(cost.detach()), maximize=maximize, sizes=sizes)
+    total = result.lower_bound if maximize else result.upper_bound
     n = cost.shape[-2]
     column = cost.new_full((*cost.shape[:-2], n + 1), -1, dtype=torch.int64)
     # Pairs that a smaller matrix lacks go to row n, which is cut off.
     column.scatter_(-1, torch.where(result.row < 0, n, result.row), result.column)
-    return torch.as_tensor(result.cost, dtype=torch.float64).to(cost), column[..., :n].contiguous()
+    return torch.as_tensor(total, dtype=torch.float64).to(cost), column[..., :n].contiguous()
 
 
 def _shapes_of_assignment(
@@ -335,7 +338,7 @@ def _solve_transport(cost: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> tu
     for item, result in enumerate(results):
         k = len(result.mass)
         pairs[0, item, :k], pairs[1, item, :k], amounts[item, :k] = result.row, result.column, result.mass
-    total = torch.tensor([result.cost for result in results], dtype=torch.float64)
+    total = torch.tensor([result.upper_bound for result in results], dtype=torch.float64)
     prices = (torch.stack([getattr(result, name) for result in results]) for name in ("u", "v"))
     found = (total.to(cost), pairs[0].clone(), pairs[1].clone(), amounts.to(cost), *prices)
     shapes = ((), (count,), (count,), (count,), (n,), (m,))
@@ -363,13 +366,7 @@ def _save_transport(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) 
 def _derive_transport(ctx: Any, of_cost: torch.Tensor, *others: object) -> tuple[torch.Tensor | None, ...]:
     cost, a, b, row, column, mass, u, v = ctx.saved_tensors
     for_cost, for_a, for_b = ctx.needs_input_grad
-    rows, columns = -u, v
-    # The changes that keep the sums equal are orthogonal to (1, -1), or to 1 where one side alone changes.
-    if for_a and for_b:
-        off = (rows.sum(-1, keepdim=True) - columns.sum(-1, keepdim=True)) / (u.shape[-1] + v.shape[-1])
-        rows, columns = rows - off, columns + off
-    else:
-        rows, columns = (prices - prices.mean(-1, keepdim=True) for prices in (rows, columns))
+    rows, columns = (prices - prices.mean(-1, keepdim=True) for prices in (-u, v))
     return (
         _derivative(of_cost, cost, mass, row * cost.shape[-1] + column) if for_cost else None,
         _derivative(of_cost, a, rows) if for_a else None,
@@ -382,7 +379,7 @@ def _solve_flow(
 ) -> tuple[torch.Tensor, ...]:
     capacity, costs, supply = (_wide(each.detach()) for each in (capacity, cost, supply))
     result = _flow(CostNetwork.from_arrays(tail, head, capacity=capacity, cost=costs, supply=supply))
-    total = torch.tensor(result.cost, dtype=torch.float64)
+    total = torch.tensor(result.upper_bound, dtype=torch.float64)
     found = (total, *map(torch.as_tensor, (result.flow, result.potentials)))
     return tuple(part.to(cost) for part in found)
 
