@@ -836,15 +836,18 @@ class MaxFlow(Changing[MaxFlowResult]):
         InvalidInputError, CapacityOverflowError, UnboundedFlowError
             As in :func:`preflow.max_flow`.
         """
-        searches = method == "auto" and not options and self._searches_pair()
+        given = METHODS, method, "cpu", threads, time_limit, progress, options
+        plain = is_plain(method, "auto", threads, time_limit, progress, options)
+        request = None if plain else Request(*given)
+        searches = (plain or (method == "auto" and not options)) and self._searches_pair()
         begun = False
         if searches and self._pairs is not None and self._edited:
             self._change_pairs(self._pairs)
-        if searches and is_plain(method, "auto", threads, time_limit, progress, options):
+        if searches and plain:
             quick, begun = self._solve_pair_quickly(), self._pairs is not None
             if quick is not None:
                 return self._keep_pair(quick)
-        request = Request(METHODS, method, "cpu", threads, time_limit, progress, options)
+        request = request or Request(*given)
         if searches:
             found, request = self._solve_pair(request, begun)
             if found is not None:
