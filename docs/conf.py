@@ -53,7 +53,7 @@ suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
 autodoc_typehints = "none"
-autodoc_mock_imports = ["torch"]  # modules for these are documented without them
+autodoc_mock_imports = ["jax", "torch"]  # modules for these are documented without them
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 

@@ -27,7 +27,7 @@ BLOCKS = [
 
 
 #: Packages that the extra ``dev`` lacks, or that some platform lacks.
-OPTIONAL = ("dask", "ray", "torch")
+OPTIONAL = ("dask", "jax", "ray", "torch")
 
 
 @pytest.mark.parametrize("block", BLOCKS)

@@ -342,8 +342,8 @@ def _refuse_traced(array: AnyArray) -> None:
     jax, torch = sys.modules.get("jax"), sys.modules.get("torch")
     if jax is not None and isinstance(array, jax.core.Tracer):
         raise InvalidInputError(
-            "an array is traced by JAX (jit, vmap, grad) and has no numbers yet: call the function through "
-            "jax.pure_callback"
+            "an array is traced by JAX (jit, vmap, grad) and has no numbers yet: call the function of "
+            "preflow.integrations.jax, or this one through jax.pure_callback"
         )
     if torch is None or not isinstance(array, torch.Tensor):
         return
