@@ -57,8 +57,10 @@ import preflow.papers.baselines.multicore_pothen_fan
 import preflow.papers.baselines.multicore_synchronous
 import preflow.papers.baselines.serial_augmenting_paths
 import preflow.papers.baselines.serial_boykov_kolmogorov
+import preflow.papers.baselines.serial_ford_fulkerson
 import preflow.papers.baselines.serial_generic
 import preflow.papers.baselines.serial_hkdw
+import preflow.papers.baselines.serial_karzanov
 import preflow.papers.baselines.serial_pothen_fan
 import preflow.papers.cihan.multicore_fifo
 import preflow.papers.cihan.multicore_highest_label_gap
@@ -92,6 +94,8 @@ MAXFLOW_HOSTSOLVER_SOLVE: list[maxflow.HostSolver] = [
     preflow.maxflow.serial_dinic.solve,
     preflow.maxflow.serial_incremental_bfs.solve,
     preflow.maxflow.serial_boykov_kolmogorov.solve,
+    preflow.papers.baselines.serial_ford_fulkerson.solve,
+    preflow.papers.baselines.serial_karzanov.solve,
     preflow.papers.baselines.serial_augmenting_paths.solve,
     preflow.papers.baselines.multicore_synchronous.solve,
     preflow.papers.wu_he_hong.multicore_lockfree.solve,

@@ -378,7 +378,6 @@ NETWORKS, ARC_FIELDS = (
 READ_ARCS = {
     "maxflow/parametric.py": "it counts arcs of pieces of a network by signed numbers",
     "maxflow/serial_dinic.py": "a path has arcs only, and the search goes on from the tail of one of them",
-    "maxflow/serial_highest_label.py": "waves that call functions make a solve 1.03 times as slow",
     "maxflow/warm/__init__.py": "changes are of arcs, whose tails are not known",
     "maxflow/warm/both_sides.py": "it splits the arrays of a network",
     "maxflow/warm/search_trees.py": "changes are of arcs, whose tails are not known",

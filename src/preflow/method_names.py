@@ -44,6 +44,8 @@ FlowMethodName: TypeAlias = Literal[
     "serial-dinic",
     "serial-incremental-bfs",
     "serial-boykov-kolmogorov",
+    "serial-ford-fulkerson",
+    "serial-karzanov",
     "serial-edmonds-karp",
     "serial-capacity-scaling",
     "multicore-synchronous",

@@ -63,6 +63,8 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-dinic": {"both_ends": [True, False], "budget": [None, 0.1]},
     "serial-incremental-bfs": {},
     "serial-boykov-kolmogorov": {"budget": [None, 0.5]},
+    "serial-ford-fulkerson": {"budget": [0.1, 10.0]},
+    "serial-karzanov": {},
     "serial-edmonds-karp": {"scaling": [True, False]},
     "serial-capacity-scaling": {},
     "multicore-synchronous": {**RELABELS, "few_active": [1, 128], "pulses": [False, True]},

@@ -196,7 +196,14 @@ def test_papers_names_are_aliases(name: str) -> None:
 
 
 #: Methods that count their searches as global relabels, and take no time.
-BY_PATHS = ("serial-dinic", "serial-edmonds-karp", "serial-capacity-scaling", "multicore-merging")
+BY_PATHS = (
+    "serial-dinic",
+    "serial-ford-fulkerson",
+    "serial-karzanov",
+    "serial-edmonds-karp",
+    "serial-capacity-scaling",
+    "multicore-merging",
+)
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if name not in BY_PATHS])

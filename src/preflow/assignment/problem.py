@@ -42,7 +42,7 @@ METHODS = (
         "assignment.serial_cost_scaling",
         "CostScalingOptions",
         "cost scaling in which rows bid for listed columns; also in three published forms",
-        "Goldberg and Kennedy 1995; Łupińska, algorithms 5.0 to 5.3",
+        "Goldberg and Kennedy 1995; Łupińska, algorithms 5.0 to 5.3; Kennedy 1995; Dial 1969",
         aliases=("CSA",),
     ),
     Method(

@@ -93,7 +93,7 @@ METHODS = (
         "papers.baselines.cuda_blocking",
         "BlockingOptions",
         "phases of pushes and relabels with heights in shared memory, as in CudaCuts, but exact",
-        "Vineet and Narayanan 2008; Łupińska, section 4.3",
+        "Vineet and Narayanan 2008; Hussein, Varshney and Davis 2007; Łupińska, section 4.3",
         aliases=("CudaCuts",),
     ),
     CudaMethod(

@@ -37,6 +37,9 @@ WU_HE_HONG = "Wu, He and Hong 2011, chapter 5"
 #: DIMACS, on which push-relabel is faster, 82 to 242.
 OPERATIONS_OF_MERGING = 40.0
 
+#: The budget of "serial-ford-fulkerson", whose paths may be as many as the flow has units.
+OPERATIONS_OF_LABELLING = 1000.0
+
 METHODS = (
     Method(
         "serial-generic",
@@ -171,6 +174,22 @@ METHODS = (
         gone={"incremental_after": "'budget' takes its place"},
     ),
     Method(
+        "serial-ford-fulkerson",
+        "papers.baselines.serial_ford_fulkerson",
+        "NoOptions",
+        "augmenting paths of any length by labelling",
+        "Ford and Fulkerson 1962",
+        then=(Attempt("serial-hi-pr"),),
+        budget=OPERATIONS_OF_LABELLING,
+    ),
+    Method(
+        "serial-karzanov",
+        "papers.baselines.serial_karzanov",
+        "NoOptions",
+        "blocking flows by preflows that go back where they are stuck",
+        "Karzanov 1974; Tarjan 1984",
+    ),
+    Method(
         "serial-edmonds-karp",
         "papers.baselines.serial_augmenting_paths",
         "AugmentingPathsOptions",
@@ -250,7 +269,7 @@ METHODS = (
         "papers.wu_he_hong.cuda_coloring",
         "ColoringOptions",
         "arcs of one colour push at once without atomics, a global relabel on the CPU; low degrees only",
-        f"{WU_HE_HONG}, algorithm 3",
+        f"{WU_HE_HONG}, algorithm 3; Xiao and Feng 2010",
         copies=True,
         aliases=("gpu-color",),
     ),

@@ -3,6 +3,8 @@
 Maximum flow:
 
 - ``serial_generic.py``: the textbook method of Goldberg and Tarjan (1988), without heuristics.
+- ``serial_ford_fulkerson.py``: Ford and Fulkerson's labelling (1962).
+- ``serial_karzanov.py``: Karzanov's blocking flows by preflows (1974), in Tarjan's form (1984).
 - ``serial_augmenting_paths.py``: Edmonds and Karp (1972), shortest paths and capacity scaling.
 - ``multicore_anderson_setubal/``: Anderson and Setubal (1992), with locks and a global relabel while threads
   push. Cihan describes it in chapter 3 and measures it. Departures: a vertex that only waits for a locked
