@@ -91,6 +91,7 @@ def samples() -> dict[str, Callable[[], Any]]:
     graph_of_edges = preflow.UndirectedGraph.from_edges([("a", "b", 3), ("b", "c", 4), ("a", "c", 2)])
     return {
         **solved(),
+        "AssignmentAsMinCostFlow": lambda: reductions.AssignmentAsMinCostFlow.of([[1, 2], [4, 4]]),
         "AssignmentAsTransport": lambda: reductions.AssignmentAsTransport.of([[1, 2], [4, 4]]),
         "MinimumCuts": lambda: preflow.minimum_cuts(([0, 1], [1, 2], [1, 1]), 0, 2),
         "AssignmentWithSinglesResult": lambda: preflow.linear_assignment([[1, 2], [4, 4]], unmatched_cost=1),

@@ -418,7 +418,10 @@ def _registered(contestant: str) -> tuple[str, dict[str, Any], int | None]:
     """Return the method of a contestant by its name in the registry, its options and its threads."""
     text, threads = method_and_threads(contestant)
     name, options = method_and_options(text)
-    return name if name == "auto" else find_method(MATCHING_METHODS, name).name, options, threads
+    if name == "auto":
+        return name, options, threads
+    method = find_method(MATCHING_METHODS, name)
+    return method.name, {**method.variants.get(name, {}), **options}, threads
 
 
 def _compared(times: Times) -> dict[str, Row]:

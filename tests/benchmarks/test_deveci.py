@@ -192,7 +192,7 @@ def test_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_bench(
         ["deveci28-small"],
         out=tmp_path,
-        methods=["PR", "P-DBFS@1", "G-PR", "G-HKDW"],
+        methods=["serial-push-relabel", "P-DBFS@1", "G-PR", "G-HKDW"],
         peers=(),
         instances=["amazon0505*"],
         repeats=1,

@@ -240,8 +240,8 @@ def test_table_one_of_deveci() -> None:
         "flickr-like small",
         {"rows": 9, "columns": 8, "edges": 20},
         [
-            timed("preflow:PR", 2.0),
-            timed(f"preflow:{deveci.AS_PRINTED}", 3.0),
+            timed("preflow:serial-push-relabel", 2.0),
+            timed("preflow:PR", 3.0),
             timed("preflow:P-DBFS@8", 0.5),
             timed("preflow:auto", 1.0),
         ],

@@ -541,6 +541,7 @@ class TestLabelsTwice:
         lambda cost: preflow.transport(cost, [1] * len(cost), [1] * len(cost)),
         preflow.reductions.assign_jobs,
         preflow.reductions.AssignmentAsTransport.of,
+        preflow.reductions.AssignmentAsMinCostFlow.of,
         lambda cost: preflow.reductions.TransportAsMinCostFlow.of(cost, [1] * len(cost), [1] * len(cost)),
     )
 

@@ -118,6 +118,27 @@ def test_assignment_of_floats(shape: tuple[int, int]) -> None:
     assert result.cost == pytest.approx(preflow.linear_assignment(matrix).cost)
 
 
+@settings(max_examples=100, deadline=None)
+@given(matrices())
+def test_assignment_as_flow(matrix: np.ndarray) -> None:
+    reduction = reductions.AssignmentAsMinCostFlow.of(matrix)
+    network, fewer = reduction.network, min(matrix.shape)
+    assert (network.capacity[network.tail < fewer] == 1).all()
+    assert network.supply.sum() == 0
+    try:
+        direct = preflow.linear_assignment(matrix)
+    except InfeasibleError:
+        with pytest.raises(InfeasibleFlowError):
+            reduction.solve()
+        return
+    result = reduction.solve()
+    result.verify()
+    assert result.cost == pytest.approx(direct.cost, abs=1e-9)
+    again = reductions.AssignmentAsMinCostFlow.of(matrix / 3).solve()
+    again.verify()
+    assert again.cost == pytest.approx(direct.cost / 3, abs=1e-9)
+
+
 def test_wrong_assignments_are_refused() -> None:
     found = reductions.AssignmentAsTransport.of([[4, 1, 3], [1, 0, 5]]).solve()
     parts = [found.row, found.column, found.u, found.v]

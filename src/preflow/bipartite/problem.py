@@ -37,7 +37,8 @@ METHODS = (
         "PushRelabelOptions",
         "first in first out, global relabel every k (m + n) pushes, gaps",
         "Deveci, Kaya, Uçar and Çatalyürek 2013, algorithms 1 and 2",
-        aliases=("PR",),
+        # Algorithm 1 as printed.
+        variants={"PR": {"side": "columns", "double_push": False, "gap": False}},
         then=(TREES,),
         budget=inf,
     ),

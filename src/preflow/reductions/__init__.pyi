@@ -32,6 +32,7 @@ from .rounding import RoundedMatrix as RoundedMatrix
 from .rounding import RoundingAsCirculation as RoundingAsCirculation
 from .rounding import round_matrix as round_matrix
 from .terminals import TerminalsMerged as TerminalsMerged
+from .transports import AssignmentAsMinCostFlow as AssignmentAsMinCostFlow
 from .transports import AssignmentAsTransport as AssignmentAsTransport
 from .transports import PricedAssignment as PricedAssignment
 from .transports import TransportAsMinCostFlow as TransportAsMinCostFlow

@@ -218,6 +218,67 @@ class AssignmentAsTransport(ReadOnlyArrays):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class AssignmentAsMinCostFlow(CostReduction[PricedAssignment]):
+    """A linear assignment as a minimum-cost flow: the instance I' = (G', u, c) of Łupińska (2011), section 5.
+
+    Attributes
+    ----------
+    network : CostNetwork
+        Vertices are the rows, with supply 1, then the columns, with supply -1. Each pair that is allowed is
+        an arc of capacity 1. The paper has as many rows as columns. If there are fewer, one more row
+        supplies the columns that are left over, at no cost; if there are more, the sides are exchanged.
+    assignment : AssignmentAsTransport
+    costs : DenseCosts or SparseCosts
+        The costs of the arcs.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> reduction = preflow.reductions.AssignmentAsMinCostFlow.of([[4, 1], [2, 3]])
+    >>> reduction.network.supply.tolist(), reduction.network.capacity.tolist()
+    ([1, 1, -1, -1], [1, 1, 1, 1])
+    >>> result = reduction.solve()
+    >>> result.column.tolist(), result.cost
+    ([1, 0], 3)
+    >>> result.verify()
+    """
+
+    assignment: AssignmentAsTransport
+    costs: DenseCosts | SparseCosts
+
+    @classmethod
+    def of(cls, cost: AnyArray) -> Self:
+        """Build the network.
+
+        Parameters
+        ----------
+        cost : array_like, shape (n, m), or sparse matrix
+            Infinite: not allowed. A sparse matrix allows only its stored entries.
+        """
+        assignment = AssignmentAsTransport.of(cost)
+        plan = TransportAsMinCostFlow.of(assignment.cost, assignment.a, assignment.b)
+        tail = plan.network.tail
+        # A row of the input with a full arc has no other, so that its price can make the arc tight. The row
+        # that is added may fill several arcs: they have room, so that no reduced cost is negative.
+        added = tail >= min(assignment.given.shape[1:])
+        network = CostNetwork.from_arrays(
+            tail,
+            plan.network.head,
+            capacity=1 + added.astype(np.int64),
+            cost=plan.network.cost,
+            supply=plan.network.supply,
+            num_vertices=plan.network.num_vertices,
+        )
+        return cls(network=network, assignment=assignment, costs=plan.costs)
+
+    def solution(self, result: MinCostFlowResult) -> PricedAssignment:
+        """Return the assignment; its prices come from the potentials."""
+        masses = {"a": self.assignment.a, "b": self.assignment.b}
+        plan = TransportAsMinCostFlow(network=self.network, costs=self.costs, **masses)
+        return self.assignment.solution(plan.solution(result))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TransportAsMinCostFlow(CostReduction[TransportResult]):
     """A transport problem as a minimum-cost flow.
 
