@@ -20,9 +20,9 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 2127,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
+    ".": 2129,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
     "assignment": 11537,  # equal rows and columns; one kernel for small matrices; other assignments
-    "bipartite": 5084,  # columns of tables are named
+    "bipartite": 5085,  # columns of tables are named
     "certify": 4950,  # what a cut allows, with lower bounds; the proof of pits
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 1779,  # flows of many pairs, each in a unit of its own size, until time is up
@@ -36,20 +36,20 @@ LINES = {
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 3932,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 2896,  # the heap of three problems; kinds of blocks; arcs are placed with their capacities
-    "maxflow": 12363,  # attempts watch their progress; searches from both ends for any terminals
+    "kernels": 2900,  # the heap of three problems; kinds of blocks; arcs are placed with their capacities
+    "maxflow": 12382,  # attempts watch their progress; searches from both ends for any terminals
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 7269,  # pieces of several solvers are beside them; labelling and Karzanov's waves
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
-    "reductions": 5780,  # jobs in tables with other names; pits; diagonals; assignments as flows
+    "reductions": 5842,  # jobs in tables with other names; pits; diagonals; assignments as flows
     "solving": 2167,  # types of options say what they may be; near options; the road of small calls
     "steps": 2378,  # terminals are joined with what strong arcs reach from them
     "transportation": 5517,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.
-KINDS = 516
+KINDS = 520
 
 
 def lines() -> dict[str, int]:
