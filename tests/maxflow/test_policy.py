@@ -249,8 +249,9 @@ def test_dinic_keeps_its_share_of_work_within_a_phase(name: str, size: str, shar
     assert more < (share + 1) * unit
 
 
-GIVE_UP = ("serial-dinic", "serial-incremental-bfs", "serial-boykov-kolmogorov", "serial-pseudoflow")
-GO_ON = (*GIVE_UP, "serial-hi-pr", "multicore-paths")
+WATCHED = ("serial-dinic", "serial-incremental-bfs", "serial-boykov-kolmogorov")
+GIVE_UP = (*WATCHED, "serial-pseudoflow", "serial-fifo-gap", "serial-hi-pr")
+GO_ON = (*GIVE_UP, "multicore-paths")
 
 
 def follow(monkeypatch: pytest.MonkeyPatch, *attempts: Attempt) -> None:
@@ -286,7 +287,7 @@ def test_every_method_goes_on_from_what_another_left(
     assert gave_up or budget > 1
 
 
-@pytest.mark.parametrize("method", GIVE_UP[:3])
+@pytest.mark.parametrize("method", WATCHED)
 def test_an_attempt_that_serves_few_ends_gives_up_early(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """Paths of a level graph are long: the work that a search would need is far above its budget."""
     problem = FAMILIES["rlg-wide"].generate("256x32", seed=0)
@@ -298,7 +299,7 @@ def test_an_attempt_that_serves_few_ends_gives_up_early(monkeypatch: pytest.Monk
     assert (watch.FIRST_PART - 0.02) * 10 * size < first.operations < 0.5 * 10 * size
 
 
-@pytest.mark.parametrize("method", GIVE_UP[:3])
+@pytest.mark.parametrize("method", WATCHED)
 def test_an_attempt_goes_on_after_its_first_part(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     problem = FAMILIES["column-surface"].generate("16x16x12", seed=1)
     expected = preflow.max_flow(problem, method=method)
@@ -312,8 +313,31 @@ def test_an_attempt_goes_on_after_its_first_part(monkeypatch: pytest.MonkeyPatch
     assert watch.FIRST_PART * 2.5 * operations < only.operations
 
 
-def test_no_plan_names_a_method_twice_or_ends_with_a_budget() -> None:
+@pytest.mark.parametrize(
+    ("name", "size", "ends"),
+    [
+        ("goldberg-bad", "8000", "serial-hi-pr"),
+        ("roads", "20000x2", "serial-hi-pr"),
+        ("roads", "20000x400", "serial-incremental-bfs"),
+        ("roads", "20000x20", "serial-fifo-gap"),
+    ],
+)
+def test_thin_networks_take_the_method_that_their_ends_need(name: str, size: str, ends: str) -> None:
+    problem = FAMILIES[name].generate(size, seed=35)
+    result = preflow.min_cut(problem, device="cpu", threads=1)
+    result.verify()
+    assert result.stats.method == ends
+    arcs_and_vertices = problem.network.num_vertices + 2 * problem.network.num_arcs
+    for attempt, planned in zip(result.stats.attempts[:-1], policy.IF_THIN, strict=False):
+        assert attempt.method == planned.method
+        assert planned.budget is not None
+        assert attempt.operations < (1.1 * planned.budget + 1) * arcs_and_vertices
+    assert result.value == preflow.min_cut(problem, method="serial-fifo").value
+
+
+def test_no_plan_tries_a_method_twice_or_ends_with_a_budget() -> None:
+    """A method that has given up may only go on to the end of the solve."""
     for rule in policy.RULES:
         methods = [each.method for each in rule.attempts]
-        assert len(set(methods)) == len(methods)
+        assert len(set(methods[:-1])) == len(methods[:-1])
         assert [each.budget is None for each in rule.attempts] == [False] * (len(methods) - 1) + [True]

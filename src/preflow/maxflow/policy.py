@@ -45,6 +45,13 @@ DINIC_SHARE = 6.0
 #: takes the excess back. Trees and paths took 0.06 to 0.7 of the time of serial-hi-pr. Roads lost 2 to 14 %,
 #: goldberg-bad and cheriyan up to 13 %, with 1.0 up to 70 and 30 %.
 DINIC_SHARE_IF_THIN = 0.25
+#: Then push-relabel: between two ends of roads it took 1.0 operations an arc and vertex, on goldberg-bad 1.3.
+#: Between many ends it took 15 to 40, and a search 2 to 5 for 1,000 ends or more of 100,000 places. What a
+#: search of 5 had left of fewer ends took first-in-first-out push-relabel 2 to 16, which is slow on other
+#: networks: 1,700 times as slow as serial-hi-pr on goldberg-bad. All together took 0.4 to 1.1 of the time of
+#: serial-hi-pr on roads with 20 to 5,000 ends, 0.3 to 0.8 on trees with more arcs; 1.2 on a grid of long
+#: roads with 30 ends, up to 1.4 on cheriyan.
+PUSHES_SHARE_IF_THIN, SEARCH_SHARE_IF_THIN, FIFO_SHARE_IF_THIN = 1.5, 5.0, 20.0
 
 #: From this many arcs a vertex on, distances in energies are short. On three deconvolutions with 76 to 311
 #: neighbours Dinic's algorithm, and serial-pseudoflow for what it left, took 0.15, 0.4 and 0.7 of the time of
@@ -192,6 +199,14 @@ ON_GPU = (Attempt("cuda-push-relabel"),)
 INCREMENTAL = Attempt("serial-incremental-bfs")
 PSEUDOFLOW = Attempt("serial-pseudoflow", budget=PSEUDOFLOW_SHARE)
 DINIC_IF_THIN = Attempt("serial-dinic", budget=DINIC_SHARE_IF_THIN)
+#: On one thread. Each method leaves its flow to the next one.
+IF_THIN = (
+    DINIC_IF_THIN,
+    PUSH_RELABEL._replace(budget=PUSHES_SHARE_IF_THIN),
+    INCREMENTAL._replace(budget=SEARCH_SHARE_IF_THIN),
+    Attempt("serial-fifo-gap", budget=FIFO_SHARE_IF_THIN),
+    PUSH_RELABEL,
+)
 DINIC = Attempt("serial-dinic", budget=DINIC_SHARE)
 #: The first one gives up where few vertices are active at a time, the second one where trees would be deep.
 PATHS = Attempt("multicore-paths", budget=inf), Attempt("serial-pseudoflow", budget=inf)
@@ -232,8 +247,9 @@ RULES: tuple[Rule[Features], ...] = (
     ),
     Rule(
         lambda it: it.arcs < ARCS_OF_PATHS * it.size,
-        (DINIC_IF_THIN, PUSH_RELABEL),
-        "thin network: a few paths may be all of it",
+        IF_THIN,
+        "thin network: a few paths may be all of it, or short ones between many ends",
+        families="roads",
     ),
     Rule(
         lambda it: it.one_thread and it.on_a_plane and it.arcs < ARCS_OF_LARGE_ENERGY,

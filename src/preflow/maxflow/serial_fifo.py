@@ -58,6 +58,7 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..kernels.work_limit import must_end, operations_left, operations_of
 from ..network import distances_to_sink, lowest_neighbour
 from ..network.arcs import arcs_of, first, head, opposite
 from ..solving.monitor import Monitor
@@ -154,7 +155,7 @@ def start_phase(net: ResidualArrays, state: State, reached: np.uint64) -> np.uin
 def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink.
 
-    On return the heights are exact, also after the stop flag was raised.
+    On return the heights are exact, also after the stop flag was raised or the work limit reached.
     """
     gap, hold, recording = rules.gap, rules.hold, records(state.activity)
     stop, counts = monitor.stop, monitor.counts
@@ -172,7 +173,7 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
     exact_below = ONE
     while True:
         # Global relabel: search from the highest level that is still exact.
-        stopping = relaxed_load(stop, 0) != 0
+        stopping = must_end(monitor)
         begin = ZERO
         end = ZERO
         if exact_below > ONE:
@@ -199,11 +200,12 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
         log_end = ZERO
         front = ZERO
         back = waiting if waiting < n else ZERO
+        left = operations_left(counts, operations_of(counts))
         while waiting > ZERO:
             # Is a global relabel due?
             if relabels >= rules.relabel_limit or work >= rules.work_limit or log_end == log_size:
                 break
-            if relaxed_load(stop, 0) != 0:
+            if relaxed_load(stop, 0) != 0 or pushes + relabels + scans >= left:
                 break
             # Take the first vertex.
             v = np.uint64(queue[front])
