@@ -72,6 +72,7 @@ RESULTS = {
         "MaxFlowMinCostResult",
         "MinimumCuts",
         "PairFlows",
+        "RankedAssignments",
         "ParametricMaxFlow",
         "VertexConnectivity",
     ),

@@ -4,6 +4,7 @@ from . import generators as generators
 from . import reductions as reductions
 from . import vision as vision
 from .assignment.api import linear_assignment as linear_assignment
+from .assignment.ranking import RankedAssignments as RankedAssignments
 from .assignment.result import AssignmentResult as AssignmentResult
 from .assignment.singles_result import AssignmentWithSinglesResult as AssignmentWithSinglesResult
 from .bipartite.api import bipartite_matching as bipartite_matching

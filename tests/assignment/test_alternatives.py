@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from preflow.errors import CostOverflowError, InvalidInputError, NotOptimalError
+from preflow.errors import CostOverflowError, InvalidInputError, NotOptimalError, VerificationError
 
 Ranked = list[tuple[Any, frozenset[tuple[int, int]]]]
 
@@ -162,13 +163,13 @@ def test_results_without_an_answer_are_refused() -> None:
     batch = preflow.linear_assignment(np.ones((2, 3, 3)))
     stopped = preflow.linear_assignment(np.random.default_rng(4).random((900, 900)), time_limit=1e-9)
     alone = preflow.linear_assignment(np.ones((2, 3, 3)), unmatched_cost=1)
-    for call in ("regret", "is_unique"):
+    for call, *k in (("regret",), ("is_unique",), ("k_best", 2)):
         for several in (batch, alone):
             with pytest.raises(InvalidInputError, match=rf"result\[0\]\.{call}\(\)"):
-                getattr(several, call)()
-            assert getattr(several[0], call)() is not None
+                getattr(several, call)(*k)
+            assert getattr(several[0], call)(*k) is not None
         with pytest.raises(NotOptimalError):
-            getattr(stopped, call)()
+            getattr(stopped, call)(*k)
 
 
 def test_integers_that_cannot_be_added_up_are_refused() -> None:
@@ -186,10 +187,102 @@ def test_integers_that_cannot_be_added_up_are_refused() -> None:
                 result.regret()
 
 
+@given(problem=problems(), k=st.sampled_from([1, 2, 3, 7, 10**6]))
+@settings(max_examples=150, deadline=None)
+def test_the_best_assignments(problem: Any, k: int) -> None:
+    cost, arguments = problem
+    sign = -1 if arguments["maximize"] else 1
+    totals = sorted(sign * total for total, _ in all_assignments(cost, arguments.get("unmatched_cost")))
+    for costs in forms(cost):
+        ranked = preflow.linear_assignment(costs, **arguments).k_best(k)
+        ranked.verify()
+        assert len(ranked) == min(k, len(totals))
+        assert (sign * ranked.cost).tolist() == pytest.approx(totals[:k], abs=1e-12)
+        assert ranked.cost.dtype.kind == cost.dtype.kind
+        assert len({frozenset(pairs) for pairs in ranked.pairs()}) == len(ranked)
+        assert ranked.complete == (k > len(totals))
+        assert ranked.status == "optimal"
+
+
+@pytest.mark.parametrize(
+    "kind", ["integers", "ties", "floats", "points", "wide", "high", "sparse", "singles"]
+)
+def test_more_of_the_best_assignments(kind: str) -> None:
+    """The proof, which knows nothing of the search, says that none is missing."""
+    rng = np.random.default_rng(5)
+    shape = {"wide": (15, 40), "high": (40, 15)}.get(kind, (25, 25))
+    cost: Any = rng.random(shape)
+    if kind in ("integers", "ties"):
+        cost = rng.integers(0, 1000 if kind == "integers" else 3, shape)
+    elif kind == "points":
+        cost = preflow.PointCosts(*rng.random((2, 25, 3)))
+    elif kind == "sparse":
+        cost = scipy.sparse.csr_array(np.where(rng.random(shape) < 0.2, cost, 0) + np.eye(25))
+    alone = (0.1, 0.05) if kind == "singles" else None
+    result = preflow.linear_assignment(cost, unmatched_cost=alone)
+    ranked = result.k_best(60)
+    assert len(ranked) == 60
+    ranked.verify()
+    fewer = result.k_best(20)
+    assert fewer.cost.tolist() == ranked.cost[:20].tolist()
+
+
+def test_proofs_of_rankings_see_what_is_missing() -> None:
+    cost = np.random.default_rng(6).integers(0, 50, (6, 6))
+    ranked = preflow.linear_assignment(cost).k_best(12)
+    for k in range(1, 11):
+        if ranked.cost[k] == ranked.cost[-1]:
+            continue
+        left = np.delete(np.arange(12), k)
+        fewer = replace(ranked, row=ranked.row[left], column=ranked.column[left], cost=ranked.cost[left])
+        with pytest.raises(VerificationError, match="missing"):
+            fewer.verify()
+    with pytest.raises(VerificationError, match="missing"):
+        replace(ranked, complete=True).verify()
+    twice = np.append(np.arange(12), 11)
+    again = replace(ranked, row=ranked.row[twice], column=ranked.column[twice], cost=ranked.cost[twice])
+    with pytest.raises(VerificationError, match="twice"):
+        again.verify()
+    with pytest.raises(VerificationError, match=r"order|total"):
+        replace(ranked, row=ranked.row[::-1], column=ranked.column[::-1], cost=ranked.cost[::-1]).verify()
+
+
+def test_rankings_have_labels_and_large_integers() -> None:
+    shift = 10**25
+    ranked = preflow.linear_assignment({"ada": {"sew": 4, "cook": 1}, "bob": {"sew": 2, "cook": 3}}).k_best(5)
+    assert ranked.pairs() == [[("ada", "cook"), ("bob", "sew")], [("ada", "sew"), ("bob", "cook")]]
+    assert repr(ranked) == "<RankedAssignments: all 2 assignments, cost 3 to 7>"
+    large = preflow.linear_assignment([[shift + 4, shift + 1], [shift + 2, shift + 3]]).k_best(5)
+    assert large.cost.tolist() == [2 * shift + 3, 2 * shift + 7]
+    large.verify()
+    apart = preflow.linear_assignment(np.array([[1e-17, 1.0, 3.0], [1.0, 1e17, 2e17], [2.0, 1e17, 1.5e17]]))
+    apart.k_best(6).verify()
+    huge = preflow.linear_assignment(np.array([[1.0, 2.0], [3.0, 5.0]]) * 2.0**1020).k_best(2)
+    huge.verify()
+    assert huge.cost.tolist() == [5 * 2.0**1020, 6 * 2.0**1020]
+
+
+def test_a_time_limit_returns_the_best_until_then() -> None:
+    result = preflow.linear_assignment(np.random.default_rng(7).random((20, 20)))
+    ranked = result.k_best(10**7, time_limit=0.05)
+    assert ranked.status == "time-limit"
+    assert not ranked.complete
+    few = min(len(ranked), 30)
+    assert ranked.cost[:few].tolist() == result.k_best(few).cost.tolist()
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.0, True, "3", None])
+def test_numbers_of_assignments_are_checked(k: Any) -> None:
+    with pytest.raises(InvalidInputError, match="k must be a positive integer"):
+        preflow.linear_assignment([[1, 2], [3, 4]]).k_best(k)
+
+
 def test_nothing_to_exchange() -> None:
     empty = preflow.linear_assignment(np.zeros((0, 3)))
     assert empty.regret().tolist() == []
     assert empty.is_unique()
+    assert empty.k_best(3).complete
+    empty.k_best(3).verify()
     one = preflow.linear_assignment([[3]])
     assert one.regret().tolist() == [2**63 - 1]
     assert one.is_unique()

@@ -117,6 +117,16 @@ def samples() -> dict[str, Sample]:
         "GlobalMinCut": _both(preflow.global_min_cut, graphs, other_graphs),
         "GlobalMinCut of floats": _both(preflow.global_min_cut, float_graphs, other_floats),
         "GomoryHuTree": _both(preflow.gomory_hu_tree, graphs, other_graphs),
+        "RankedAssignments": _both(
+            lambda cost: preflow.linear_assignment(cost).k_best(2),
+            ([[4, 1, 3], [2, 0, 5], [3, 2, 7]],),
+            ([[1, 8, 3], [2, 0, 9], [3, 2, 2]],),
+        ),
+        "RankedAssignments of floats": _both(
+            lambda cost: preflow.linear_assignment(cost, unmatched_cost=(0.5, 0)).k_best(3),
+            ([[0.4, 0.1, 0.3]],),
+            ([[0.1, 0.8, 0.3]],),
+        ),
         "PairFlows": _both(preflow.pair_flows, (*graphs, [(0, 3), (1, 0)]), (*other_graphs, [(2, 1)])),
         "EdgeConnectivity": _both(preflow.edge_connectivity, (EDGES,), (([0, 1, 2], [1, 2, 0]),)),
         "VertexConnectivity": _both(preflow.vertex_connectivity, (EDGES,), (([0, 1, 2], [1, 2, 0]),)),

@@ -47,6 +47,8 @@ from ..kernels.strong_components import find_components, new_components
 
 #: The length of what is not allowed, in integers. Two of them, less 1, sum to an int64.
 ENDLESS = 2**62
+#: The length of a path without pairs: of floats, too.
+NONE: Number = 0
 #: Sources of searches between two looks at Ctrl-C.
 SOURCES = 256
 
@@ -62,6 +64,11 @@ class Exchanges(NamedTuple):
     length: Array  #: int64 or float64, at least 0
     owner: NDArray[np.uint32]  #: the node that has each column
     node: NDArray[np.int64]  #: the node of each pair of the result
+    #: the row of each node but the free ones, and the column of each column; -1: where a row stays single. Of
+    #: nodes that are columns these are a column and rows.
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    swapped: NDArray[np.bool_]  #: which nodes are columns
     by: float  #: lengths are those of the costs as given times this
 
     @property
@@ -125,7 +132,7 @@ def shorten_cycles(
         lowest = np.uint64(source) if upwards else ZERO
         best = shortest[source]
         touched, size = ZERO, ZERO
-        node, so_far = np.uint64(source), length[ZERO] - length[ZERO]
+        node, so_far = np.uint64(source), NONE
         while True:
             # Follow the pairs of the node.
             for e in range(np.uint64(first[node]), np.uint64(first[node + ONE])):
@@ -201,6 +208,9 @@ class Part(NamedTuple):
     u: Array
     v: Array
     release: Array | None  #: the length of the pair of the free row with each column; None: no such row
+    #: the caller's numbers of its rows and of its columns; -1 for those of rows that stay single
+    ends: tuple[NDArray[np.int64], NDArray[np.int64]]
+    swapped: bool  #: whether its rows are the caller's columns
     pair: NDArray[np.int64]  #: for each row, the number of its pair in the result; -1 if it has none there
     #: lengths are Python integers, those of float costs times two to the power of this; None: they are not
     unit: int | None
@@ -247,7 +257,8 @@ def _part_of_side(side: Side, row: Array, column: Array, u: Array, v: Array, uni
         most = v[taken].max()
         v[left] = most
         release = _not_negative(most - v, unit)
-    return Part(costs, sign, taken, left, u, v, release, pair, unit)
+    ends = np.flatnonzero(side.own), np.flatnonzero(~side.other)
+    return Part(costs, sign, taken, left, u, v, release, ends, side.swapped, pair, unit)
 
 
 def _with_singles(given: Given, singles: Singles) -> tuple[list[Part], float]:
@@ -282,7 +293,8 @@ def _with_singles(given: Given, singles: Singles) -> tuple[list[Part], float]:
     left = np.delete(np.arange(m + n), taken)
     release = _not_negative(np.append(sign * singles.columns - v, np.zeros(n, dtype=v.dtype)), unit)
     prices_of_columns = np.append(v, np.zeros(n, dtype=v.dtype))
-    return [Part(wider, sign, taken, left, u, prices_of_columns, release, pair, unit)], by
+    ends = number[:-1], np.append(np.arange(m), np.full(n, -1))
+    return [Part(wider, sign, taken, left, u, prices_of_columns, release, ends, False, pair, unit)], by
 
 
 def _signed(values: Array, sign: int) -> Array:
@@ -421,7 +433,10 @@ def listed(listings: list[Listing], most: Number, by: float, num_pairs: int) -> 
 
     Nodes are the rows of all parts, then their free rows.
     """
-    rows, columns, lengths, owner = [], [], [], []
+    none = np.zeros(0, dtype=np.int64)
+    rows, columns, owner = [none], [none], [none]
+    ends, others, swapped = [none], [none], [none]
+    lengths = [np.zeros(0, listings[0].dtype if listings else np.float64)]
     node = np.full(num_pairs, -1)
     begin, offset, free = 0, 0, sum(each.size for each in listings)
     for each in listings:
@@ -433,19 +448,24 @@ def listed(listings: list[Listing], most: Number, by: float, num_pairs: int) -> 
         has = np.full(len(part.v), free)
         has[part.column] = begin + np.arange(each.size)
         owner.append(has)
+        ends.append(part.ends[0])
+        others.append(part.ends[1])
+        swapped.append(np.full(each.size, part.swapped, dtype=np.int64))
         node[part.pair[part.pair >= 0]] = begin + np.flatnonzero(part.pair >= 0)
         begin, offset, free = begin + each.size, offset + len(part.v), free + (part.release is not None)
-    dtype = listings[0].dtype if listings else np.dtype(np.float64)
-    row, column = (np.concatenate([np.zeros(0, np.int64), *side]) for side in (rows, columns))
+    row = np.concatenate(rows)
     order = np.argsort(row, kind="stable")
     first = np.zeros(free + 1, dtype=np.uint64)
     np.cumsum(np.bincount(row, minlength=free), out=first[1:])
     return Exchanges(
         first,
-        column[order].astype(np.uint32),
-        np.concatenate([np.zeros(0, dtype), *lengths])[order],
-        np.concatenate([np.zeros(0, np.int64), *owner]).astype(np.uint32),
+        np.concatenate(columns)[order].astype(np.uint32),
+        np.concatenate(lengths)[order],
+        np.concatenate(owner).astype(np.uint32),
         node,
+        np.concatenate(ends),
+        np.concatenate(others),
+        np.concatenate(swapped) > 0,
         by,
     )
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .alternatives import Given
+    from .ranking import RankedAssignments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -298,6 +299,47 @@ class AssignmentResult(Tabular, BoundedResult):
         from .alternatives import is_unique
 
         return is_unique(self._given("is_unique()"))
+
+    def k_best(self, k: int, *, time_limit: float | None = None) -> RankedAssignments:
+        """Return the k best assignments, in order: this one and those that follow.
+
+        Parameters
+        ----------
+        k : int
+            How many. If there are fewer, all are returned.
+        time_limit : float, optional
+            Seconds. On expiry the result has the assignments that were found until then: they are the best
+            ones.
+
+        Returns
+        -------
+        RankedAssignments
+
+        Raises
+        ------
+        NotOptimalError
+            The solve stopped early.
+        InvalidInputError
+            `k` is no positive integer, or the costs are a batch of matrices: take one, ``result[i]``.
+
+        Notes
+        -----
+        Murty's method, where an assignment inherits the prices of the one before: :mod:`.ranking`. Each of
+        them takes n searches of a shortest cycle, O(n p log n) for p pairs that may matter. With
+        `unmatched_cost`, assignments differ in their pairs.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> result = preflow.linear_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+        >>> ranked = result.k_best(3)
+        >>> ranked.cost.tolist(), ranked.column.tolist()
+        ([5, 6, 6], [[1, 0, 2], [0, 1, 2], [2, 1, 0]])
+        >>> ranked.verify()
+        """
+        from .ranking import rank
+
+        return rank(self, self._given("k_best()"), k, time_limit)
 
     def _given(self, call: str) -> Given:
         """Return the assignment of a single matrix, for its alternatives."""
