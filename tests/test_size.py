@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2130,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
-    "assignment": 11955,  # equal rows and columns; one kernel for small matrices; other assignments
+    "assignment": 11964,  # equal rows and columns; one kernel for small matrices; other assignments
     "bipartite": 5085,  # columns of tables are named
     "certify": 5062,  # what a cut allows, with lower bounds; proofs of pits and of rankings
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures

@@ -86,6 +86,25 @@ def test_columns_that_differ_in_one_row_are_no_kind() -> None:
     preflow.linear_assignment(values).verify()
 
 
+@pytest.mark.parametrize("of_rows", [False, True])
+def test_one_other_cost_is_seen_wherever_it_is(of_rows: bool) -> None:
+    """Columns are compared by parts of rows, rows as a whole."""
+    rng = np.random.default_rng(4)
+    for dtype in (int, float):
+        given = repeated(270, 300, 6, dtype, 2, of_rows)
+        for _ in range(30):
+            values = given.copy()
+            at = rng.integers(270), rng.integers(300)
+            values[at] += 1
+            found = group_dense(as_costs(values, False))
+            if found is None:
+                continue
+            side = values if found[1] else values.T
+            kinds = np.split(found[0].order, found[0].first[1:])
+            assert len(kinds) == len(np.unique(side, axis=0)) == 7
+            assert all((side[kind] == side[kind[0]]).all() for kind in kinds)
+
+
 def test_costs_that_are_not_finite_or_too_large_are_no_kinds() -> None:
     values = repeated(400, 400, 5, float, 1)
     values[3] = np.where(np.arange(400) % 2 == 0, np.inf, values[3])

@@ -249,11 +249,19 @@ def group_equal(values: Array) -> Grouped | None:
     grouped = group(np.ascontiguousarray(values[:: max(1, n // ROWS_OF_SAMPLE)].T))
     if len(grouped.first) > most:
         return None
-    like = np.empty(m, dtype=np.int64)  # the first column of the same place
-    like[grouped.order] = np.repeat(grouped.order[grouped.first], grouped.counts)
-    for begin in range(0, n, ROWS_TOGETHER):
-        rows = values[begin : begin + ROWS_TOGETHER]
-        if not (np.array_equal(rows, rows[:, like]) and np.isfinite(rows).all()):
+    place = np.empty(m, dtype=np.int64)
+    place[grouped.order] = np.repeat(np.arange(len(grouped.first)), grouped.counts)
+    of_places = values[:, grouped.order[grouped.first]]
+    if not np.isfinite(of_places).all():
+        return None
+    # Compare what is consecutive in memory: parts of rows, or whole columns.
+    by_column = values.flags.f_contiguous
+    given, wanted = (part.T if by_column else part for part in (values, of_places))
+    wanted = np.ascontiguousarray(wanted)
+    for begin in range(0, len(given), ROWS_TOGETHER):
+        part = slice(begin, begin + ROWS_TOGETHER)
+        like = wanted[place[part]] if by_column else wanted[part].take(place, axis=1)
+        if not np.array_equal(given[part], like):
             return None
     return grouped
 
@@ -264,13 +272,14 @@ def group_dense(costs: DenseCosts) -> tuple[Grouped, bool] | None:
     None where most of them differ, and where floats do not hold the integers that paths may cost.
     """
     for of_rows in (False, True):
-        grouped = group_equal(costs.values[0].T if of_rows else costs.values[0])
+        values = costs.values[0].T if of_rows else costs.values[0]
+        grouped = group_equal(values)
         if grouped is not None:
             break
     else:
         return None
     if costs.dtype.kind == "i":
-        least, most = ends_of(costs.values, 1)
+        least, most = ends_of(values[:, grouped.order[grouped.first]], 1)
         if 4 * (sum(costs.shape) + 2) * max(-int(least), int(most)) >= EXACT_FLOAT:
             return None
     return grouped, of_rows
