@@ -32,12 +32,12 @@ LINES = {
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 4975,  # columns of tables are named
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
-    "graph": 12129,  # one reader finds columns of all tables; block models of mines; gradients are refused
+    "graph": 12170,  # one reader finds columns of all tables; block models of mines; gradients are refused
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 3932,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 2900,  # the heap of three problems; kinds of blocks; arcs are placed with their capacities
-    "maxflow": 12403,  # attempts watch their progress; searches from both ends for any terminals
+    "kernels": 3014,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
+    "maxflow": 12405,  # attempts watch their progress; searches from both ends for any terminals
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 7269,  # pieces of several solvers are beside them; labelling and Karzanov's waves
@@ -49,7 +49,7 @@ LINES = {
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.
-KINDS = 520
+KINDS = 523
 
 
 def lines() -> dict[str, int]:

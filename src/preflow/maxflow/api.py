@@ -440,6 +440,7 @@ class FlowCall(Call[FlowNetwork]):
                 threads=self.build_threads,
                 rule=rule,
                 check_wanted=self.control.check_wanted,
+                renumber=self.threads == 1,
             )
         initial_sink_residual = exact_sum(residual.arrays.sink_residual)
         height = self.by_plan(lambda _: self.first_heights(residual.arrays))

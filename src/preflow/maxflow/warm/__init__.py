@@ -398,6 +398,7 @@ class _Kept:
             call.sinks,
             threads=call.build_threads,
             check_wanted=call.control.check_wanted,
+            renumber=call.threads == 1,
         )
         self.residual: ResidualNetwork = built
         net = built.arrays
