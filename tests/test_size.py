@@ -34,7 +34,7 @@ LINES = {
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 12170,  # one reader finds columns of all tables; block models of mines; gradients are refused
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
-    "integrations": 3932,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
+    "integrations": 3956,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 3014,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
     "maxflow": 12405,  # attempts watch their progress; searches from both ends for any terminals

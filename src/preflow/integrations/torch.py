@@ -12,7 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..arrays import AnyArray
 from ..assignment.api import linear_assignment as _assign
+from ..assignment.result import AssignmentResult
+from ..assignment.shortest_paths import FEW_COLUMNS
 from ..errors import InvalidInputError, MissingDependencyError
 from ..graph.cost_network import CostNetwork
 from ..mincost.api import min_cost_flow as _flow
@@ -150,7 +153,8 @@ def match_targets(cost: torch.Tensor, sizes: Sequence[int]) -> list[tuple[torch.
 
     Notes
     -----
-    Indices have no gradient: compute the loss of the pairs from the predictions. All images are one batch of
+    Indices have no gradient: compute the loss of the pairs from the predictions. Images of up to 128 queries
+    and targets on the host are solved one after the other, in microseconds each. Others are one batch of
     :func:`preflow.linear_assignment`, filled up to the largest number of targets.
 
     Examples
@@ -171,12 +175,13 @@ def match_targets(cost: torch.Tensor, sizes: Sequence[int]) -> list[tuple[torch.
     if not queries or not most:
         none = torch.zeros(0, dtype=torch.int64, device=cost.device)
         return [(none, none) for _ in sizes]
-    with torch.no_grad():
-        parts = torch.split(cost.detach(), sizes, dim=2)
-        stack = cost.new_zeros((images, queries, most))
-        for image, (part, size) in enumerate(zip(parts, sizes, strict=True)):
-            stack[image, :, :size] = part[image]
-        result = _assign(_wide(stack), sizes=[[queries, size] for size in sizes])
+    parts = [part[image] for image, part in enumerate(torch.split(cost.detach(), sizes, dim=2))]
+    if all(map(_is_small, parts)):
+        return [(_tensor(result.row), _tensor(result.column)) for result in map(_pairs, parts)]
+    stack = cost.new_zeros((images, queries, most), requires_grad=False)
+    for item, (part, size) in enumerate(zip(parts, sizes, strict=True)):
+        stack[item, :, :size] = part
+    result = _pairs(stack, sizes=[[queries, size] for size in sizes])
     pairs = [min(queries, size) for size in sizes]
     return [(result.row[image, :k], result.column[image, :k]) for image, k in enumerate(pairs)]
 
@@ -290,6 +295,24 @@ def _wide(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.float() if tensor.itemsize < 4 else tensor
 
 
+def _is_small(cost: torch.Tensor) -> bool:
+    """Return whether a kernel for small matrices on the host, of float64, solves these costs."""
+    on_host: bool = cost.device.type == "cpu"
+    return on_host and cost.ndim == 2 and max(cost.shape) <= FEW_COLUMNS
+
+
+def _pairs(cost: torch.Tensor, maximize: bool = False, sizes: AnyArray = None) -> AssignmentResult:
+    cost = _wide(cost.detach())
+    if _is_small(cost):
+        return _assign(cost.double().numpy(), maximize=maximize)
+    return _assign(cost, maximize=maximize, sizes=sizes)
+
+
+def _tensor(values: AnyArray) -> torch.Tensor:
+    """Return an array of a result as a tensor."""
+    return values if isinstance(values, torch.Tensor) else torch.tensor(values)
+
+
 def _scattered(index: torch.Tensor, amount: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     """Return matrices with amounts at indices of their entries, counted row by row, and zeros elsewhere."""
     flat = amount.new_zeros((*shape[:-2], shape[-2] * shape[-1]))
@@ -302,12 +325,13 @@ def _scattered(index: torch.Tensor, amount: torch.Tensor, shape: tuple[int, ...]
 def _solve_assignment(
     cost: torch.Tensor, maximize: bool, sizes: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    result = _assign(_wide(cost.detach()), maximize=maximize, sizes=sizes)
+    result = _pairs(cost, maximize, sizes)
     total = result.lower_bound if maximize else result.upper_bound
     n = cost.shape[-2]
     column = cost.new_full((*cost.shape[:-2], n + 1), -1, dtype=torch.int64)
     # Pairs that a smaller matrix lacks go to row n, which is cut off.
-    column.scatter_(-1, torch.where(result.row < 0, n, result.row), result.column)
+    row = _tensor(result.row)
+    column.scatter_(-1, torch.where(row < 0, n, row), _tensor(result.column))
     return torch.as_tensor(total, dtype=torch.float64).to(cost), column[..., :n].contiguous()
 
 
