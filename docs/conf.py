@@ -3,6 +3,7 @@
 import os
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -62,7 +63,7 @@ run_gallery = os.environ.get("PREFLOW_DOCS_GALLERY", "1") != "0"
 sphinx_gallery_conf = {
     "examples_dirs": ["gallery"],
     "gallery_dirs": ["auto_gallery"],
-    "filename_pattern": "/plot_",
+    "filename_pattern": "/plot_" if find_spec("torch") else "/plot_(?!torch)",
     "plot_gallery": run_gallery,
     "abort_on_example_error": True,
     "image_scrapers": ("gallery_panels.save_figures",),

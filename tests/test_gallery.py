@@ -14,6 +14,8 @@ GALLERY = Path(__file__).resolve().parents[1] / "docs" / "gallery"
 def test_script_runs(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("skimage")
     plt = pytest.importorskip("matplotlib.pyplot")
+    if script.stem.startswith("plot_torch"):
+        pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(plt, "show", lambda: None)
     with plt.rc_context({"figure.max_open_warning": 0}):
