@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,8 +11,9 @@ from numpy.typing import NDArray
 import preflow
 from preflow import FlowNetwork
 from preflow.errors import InvalidInputError
-from preflow.generators import FAMILIES
+from preflow.generators import FAMILIES, open_pit, shuffled, with_infinite_capacities
 from preflow.generators.bipartite import rmat
+from preflow.graph.network import MaxFlowProblem
 from preflow.maxflow import features, policy, watch
 from preflow.solving.plan import Attempt, Rule
 
@@ -31,6 +34,9 @@ def scale_free(scale: int) -> FlowNetwork:
 
 def test_capacities_that_are_seldom_saturated() -> None:
     assert features.seldom_saturated(FAMILIES["rmf-wide"].generate("16x4", seed=0).network.capacity)
+    assert features.are_mostly_unbounded(FAMILIES["column-surface"].generate("8x8x6").network.capacity)
+    assert not features.are_mostly_unbounded(FAMILIES["deconvolution"].generate("9x9x3").network.capacity)
+    assert not features.are_mostly_unbounded(np.zeros(0))
     assert not features.seldom_saturated(FAMILIES["rlg-wide"].generate("64x8", seed=0).network.capacity)
     for same in (np.zeros(0), np.zeros(5), np.ones(5), np.array([2**62] * 5)):
         assert not features.seldom_saturated(same)
@@ -311,6 +317,14 @@ def test_an_attempt_goes_on_after_its_first_part(monkeypatch: pytest.MonkeyPatch
     assert result.value == expected.value
     (only,) = result.stats.attempts
     assert watch.FIRST_PART * 2.5 * operations < only.operations
+
+
+@pytest.mark.parametrize("change", [lambda problem: problem, shuffled, with_infinite_capacities])
+def test_closures_of_many_neighbours_get_a_search(change: Callable[[MaxFlowProblem], MaxFlowProblem]) -> None:
+    problem = change(open_pit(26, 26, 16, slope=50.0, benches=15, seed=1))
+    network = problem.network
+    assert network.num_arcs > policy.ARCS_OF_NEIGHBOURS * network.num_vertices
+    assert policy.choose(network, "cpu", 1).method == "serial-incremental-bfs"
 
 
 @pytest.mark.parametrize(

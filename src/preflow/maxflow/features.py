@@ -73,6 +73,12 @@ def have_one_value(capacity: Array) -> bool:
     return bool((sample == sample[:1]).all())
 
 
+def are_mostly_unbounded(capacity: Array) -> bool:
+    """Whether most arcs of a sample have its largest capacity, as those of closures that are in no cut."""
+    sample = capacity[:: max(1, len(capacity) // FEW_CAPACITIES)]
+    return bool(2 * np.count_nonzero(sample == sample.max(initial=0)) > len(sample))
+
+
 @kernel
 def decile_and_median(capacity: Numbers, step: Int64, sample: NDArray[np.float64]) -> tuple[float, float]:
     """Return both for the positive ones of every `step`-th capacity; zeros if there are none."""
