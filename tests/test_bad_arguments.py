@@ -47,6 +47,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "regions.min_cut": partial(preflow.distributed.min_cut, NETWORK, 0, 3, partition=[0, 0, 1, 1]),
     "scale_to_diagonal": partial(preflow.scale_to_diagonal, [[1, 2], [3, 1]]),
     "shortest_path": partial(reductions.shortest_path, COSTS, 0, 2),
+    "bottleneck_assignment": partial(reductions.bottleneck_assignment, [[1, 2], [4, 4]]),
     "assign_jobs": partial(reductions.assign_jobs, [[1, 2], [4, 4]]),
     "feasible_flow": partial(reductions.feasible_flow, COSTS, [3, 0, -3]),
     "select_projects": partial(reductions.select_projects, [3, -1], [(0, 1)]),

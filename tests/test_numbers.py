@@ -42,6 +42,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     preflow.vertex_connectivity: {"graph": EDGES},
     preflow.scale_to_diagonal: {"matrix": [[1.0, 2.0], [3.0, 4.0]]},
     reductions.b_matching: {"graph": ([0, 0, 1], [0, 1, 1]), "row_limit": 2, "column_limit": 2},
+    reductions.bottleneck_assignment: {"cost": [[1, 2], [2, 1]]},
     reductions.assign_jobs: {"cost": [[1, 2], [2, 1]]},
     reductions.disjoint_paths: {"network": NETWORK, "source": 0, "sink": 3},
     reductions.round_matrix: {"matrix": [[0.5, 1.5], [1.5, 0.5]]},

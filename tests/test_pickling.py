@@ -128,6 +128,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "GomoryHuTree": lambda: preflow.gomory_hu_tree(graph_of_edges),
         "GridCutBatchResult": lambda: preflow.grid_cut_batch(IMAGE[None] * 2, 1 - IMAGE[None], 1),
         "GridNetwork": lambda: GRID,
+        "BottleneckAssignment": lambda: reductions.bottleneck_assignment([[1, 2], [4, 4]]),
         "JobAssignment": lambda: reductions.assign_jobs([[1, 2], [4, 4]], limit=2),
         "JobsAsMinCostFlow": lambda: reductions.JobsAsMinCostFlow.of([[1, 2], [4, 4]]),
         "LabelEnergy": lambda: labels,

@@ -141,6 +141,9 @@ def samples() -> dict[str, Sample]:
         "CheapPaths, several": _both(
             reductions.disjoint_paths, (COSTS, 0, 2), (OTHER_COSTS, 0, 2), count=2, disjoint="arcs"
         ),
+        "BottleneckAssignment": _both(
+            reductions.bottleneck_assignment, ([[1, 2, 9], [2, 9, 9], [9, 6, 5]],), ([[3, 2, 8], [7, 9, 1]],)
+        ),
         "JobAssignment": _both(reductions.assign_jobs, ([[1, 2], [4, 4]],), ([[3, 2], [1, 4]],), limit=2),
         "FeasibleFlow": _both(reductions.feasible_flow, (COSTS, [3, 0, -3]), (COSTS, [2, 0, -2])),
         "FlowAndCut": Sample(

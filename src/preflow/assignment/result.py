@@ -266,7 +266,7 @@ class AssignmentResult(Tabular, BoundedResult):
         >>> import preflow
         >>> result = preflow.linear_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
         >>> result.column.tolist(), result.regret().tolist()
-        ([1, 0, 2], [1, 1, 3])
+        ([1, 0, 2], [1, 1, 1])
         """
         from .alternatives import regrets_of
 

@@ -1,4 +1,6 @@
 from .base import FlowAndCut as FlowAndCut
+from .bottleneck import BottleneckAssignment as BottleneckAssignment
+from .bottleneck import bottleneck_assignment as bottleneck_assignment
 from .circulation import MaxFlowAsCirculation as MaxFlowAsCirculation
 from .feasible import CirculationAsMaxFlow as CirculationAsMaxFlow
 from .feasible import FeasibleFlow as FeasibleFlow

@@ -377,13 +377,13 @@ def scale_to_diagonal(
     if symmetric:
         _check_symmetric(given)
     sizes = _sizes(given.data)
-    limits = _Limits(threads, Deadline(time_limit))
+    limits = Limits(threads, Deadline(time_limit))
     n = given.shape[0]
     scales = np.zeros(n), np.zeros(n)
     pairs, tolerance = np.zeros((0, 2), dtype=np.int64), 0.0
     proof: AssignmentResult | tuple[VertexCover, VertexCover]
     if goal == "smallest":
-        row_match, proof = _largest_smallest(given, sizes, limits)
+        row_match, proof = largest_smallest(given, sizes, limits)
     elif goal == "sum":
         proof = _assignment(given, sizes, True, limits)
         row_match = _columns_of_rows(proof)
@@ -409,7 +409,7 @@ def _columns_of_rows(found: AssignmentResult) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class _Limits:
+class Limits:
     """The number of threads, and the time that is left."""
 
     threads: int | None
@@ -530,7 +530,7 @@ def _check_symmetric(matrix: csr_array) -> None:
         )
 
 
-def _assignment(matrix: csr_array, values: Array, maximize: bool, limits: _Limits) -> AssignmentResult:
+def _assignment(matrix: csr_array, values: Array, maximize: bool, limits: Limits) -> AssignmentResult:
     """Return the best assignment with the most pairs; NotOptimalError if there was no time for one."""
     from scipy.sparse import csr_array
 
@@ -541,7 +541,7 @@ def _assignment(matrix: csr_array, values: Array, maximize: bool, limits: _Limit
 
 
 def _largest_product(
-    matrix: csr_array, sizes: Array, warm_start: DiagonalScaling | None, limits: _Limits
+    matrix: csr_array, sizes: Array, warm_start: DiagonalScaling | None, limits: Limits
 ) -> tuple[AssignmentResult, float]:
     """Return the assignment of the largest product, and the tolerance of logarithms."""
     costs = _costs(sizes)
@@ -568,7 +568,7 @@ def _from_start(
     costs: NDArray[np.int64],
     start: DiagonalScaling,
     tolerance: float,
-    limits: _Limits,
+    limits: Limits,
 ) -> AssignmentResult | None:
     """Solve costs less the prices of an earlier result; None if not all rows can be matched, or by overflow.
 
@@ -669,8 +669,8 @@ def _times_power(data: Array, exponent: NDArray[np.float64]) -> Array:
     return found
 
 
-def _largest_smallest(
-    matrix: csr_array, sizes: Array, limits: _Limits
+def largest_smallest(
+    matrix: csr_array, sizes: Array, limits: Limits
 ) -> tuple[NDArray[np.int64], tuple[VertexCover, VertexCover]]:
     """Return the column of each row, -1 for none, such that the smallest entry is largest, and the proof.
 
@@ -682,7 +682,7 @@ def _largest_smallest(
             if that are as many: the smallest of them is the smallest entry
             otherwise: a cover of these entries; the largest entry outside of it is the bound
     """
-    n = matrix.shape[0]
+    n, m = matrix.shape
     row, column = _ends(matrix)
 
     def match(least: Any, start: NDArray[np.int64] | None) -> MatchingResult:
@@ -690,7 +690,7 @@ def _largest_smallest(
 
         kept = sizes >= least
         first = np.append(0, np.cumsum(kept))[matrix.indptr]
-        entries = csr_array((np.ones(int(first[-1]), np.int8), matrix.indices[kept], first), shape=(n, n))
+        entries = csr_array((np.ones(int(first[-1]), np.int8), matrix.indices[kept], first), shape=(n, m))
         found = bipartite_matching(entries, warm_start=start, device="cpu", **limits.arguments)
         found.check_optimal()
         if limits.deadline.passed():
@@ -710,19 +710,18 @@ def _largest_smallest(
     if most == 0:
         return best, (every, every)
     # At most `most` - 1 rows, or columns, have an entry above the bound.
-    largest = [np.zeros(n, dtype=sizes.dtype) for _ in range(2)]
+    largest = [np.zeros(length, dtype=sizes.dtype) for length in (n, m)]
     for side, end in zip(largest, (row, column), strict=True):
         np.maximum.at(side, end, sizes)
-    limits_of_sides = [np.partition(side, n - most)[n - most] for side in largest]
+    limits_of_sides = [np.partition(side, len(side) - most)[len(side) - most] for side in largest]
     bound = min(limits_of_sides)
     if bound == limits_of_sides[0]:
-        above = VertexCover(largest[0] > bound, np.zeros(n, dtype=bool))
+        above = VertexCover(largest[0] > bound, np.zeros(m, dtype=bool))
     else:
         above = VertexCover(np.zeros(n, dtype=bool), largest[1] > bound)
     chosen = best[row] == column
     least = sizes[chosen].min()
-    between = np.unique(sizes[(sizes >= least) & (sizes <= bound)])
-    at = bound
+    between, at = sizes, bound
     while least < bound:
         found = match(at, of_least(best, at))
         if found.cardinality == most:
@@ -731,8 +730,9 @@ def _largest_smallest(
         else:
             above = found.vertex_cover
             bound = sizes[~above.rows[row] & ~above.columns[column]].max()
-        between = between[(between >= least) & (between <= bound)]
-        at = between[-(len(between) // 2)]
+        between = between[(between > least) & (between <= bound)]
+        if len(between):
+            at = np.partition(between, len(between) // 2)[len(between) // 2]
     make_read_only(above)
     return best, (every, above)
 
