@@ -459,6 +459,12 @@ def _means(variants: Mapping[Variant, Row]) -> dict[Variant, float]:
     return {each: geometric_mean([row[i] or 0.0 for i in complete]) for each, row in variants.items()}
 
 
+def means_of_forms(records: Sequence[InstanceRecord]) -> dict[Variant, float]:
+    """Return the geometric means of the forms of G-PR with each strategy, the fastest strategies first."""
+    means = _means(_variants(search_seconds(records)))
+    return dict(sorted(means.items(), key=lambda item: item[1]))
+
+
 def _gains(
     what: str, claim: str, pairs: Sequence[tuple[Variant, Variant]], variants: Mapping[Variant, Row]
 ) -> Iterator[Comparison]:

@@ -120,6 +120,33 @@ def serial_codes(*names: str) -> Table:
     return Table(head, rows, words=2)
 
 
+def headline(serial: str, parallel: str) -> Table:
+    """Return seconds of the better serial code over those of Cihan's method on 8 threads.
+
+    They are of the instances that both records have from machines of one kind: not those with seed 0.
+    """
+    rows = []
+    for group in FAMILIES:
+        ours = {each.name: each for each in joined(parallel)}
+        same = [each for each in joined(serial) if each.name.startswith(group) and "seed 0" not in each.name]
+        ratios: dict[str, list[float]] = {form: [] for form in FORMS}
+        for each in same:
+            codes = [each.of(f"preflow:{method}") for code in ("F_PRF", "H_PRF") for method in CODES[code]]
+            best = min(time for code in codes if code and (time := code.median("solve")))
+            for form, found in ratios.items():
+                if each.name in ours:
+                    found.append(best / (of(ours[each.name], f"{form}@8").median("solve") or 1.0))
+        published = cihan.TABLES[group].rows
+        pair, every = (
+            min(published[code].seconds for code in codes) / published["Cihan"].seconds
+            for codes in (("F_PRF", "H_PRF"), CODES)
+        )
+        cells = [", ".join(map(three_digits, sorted(found))) for found in ratios.values()]
+        rows.append([group, *cells, three_digits(pair), three_digits(every)])
+    head = ["instance", *FORMS.values(), "the thesis", "the thesis, all five codes"]
+    return Table(head, rows)
+
+
 def eight_threads(name: str) -> Table:
     """Return the operations of Cihan's method on 8 threads, over several seeds."""
     records = joined(name)
@@ -176,9 +203,9 @@ def variants(name: str, *published_names: str) -> Table:
             ours = of(record, f"serial-{code.lower().replace('_', '-')}")
             theirs = of(published[record.name], code)
             ratios = [ours.detail[name] / theirs.detail[name] for name in ("pushes", "relabels")]
-            cells += [f"{ours.median('solve'):.1f}", *(f"{each:.2f}" for each in ratios)]
+            cells += [f"{each:.2f}" for each in ratios]
         rows.append([short(record.name), *cells])
-    columns = [column for code in codes for column in (f"{code}: seconds", "pushes", "relabels")]
+    columns = [column for code in codes for column in (f"{code}: pushes", "relabels")]
     return Table(["instance", *columns], rows)
 
 
@@ -244,6 +271,23 @@ def deveci_claims(name: str) -> Table:
     """Return the statements of the paper beside what was measured."""
     rows = [list(map(str, row)) for row in deveci.comparisons(joined(name))]
     return Table(["what", "here", "graphs", "the paper"], rows)
+
+
+def deveci_forms(name: str) -> Table:
+    """Return geometric means of the forms of G-PR by strategies of global relabels, as figure 1 has them."""
+    means = deveci.means_of_forms(joined(name))
+    strategies = list(dict.fromkeys(each.strategy for each in means))
+    rows = [
+        [
+            form,
+            *(
+                number(1e3 * means[deveci.Variant(form, each)]) if deveci.Variant(form, each) in means else ""
+                for each in strategies
+            ),
+        ]
+        for form in deveci.FORMS
+    ]
+    return Table(["form, ms", *(f"({kind}, {k:g})" for kind, k in strategies)], rows)
 
 
 def deveci_shares(name: str) -> Table:
@@ -353,6 +397,31 @@ def algorithm_4(name: str) -> Table:
     ]
     head = ["runs", "right", "never end", "vertices with steep arcs", "of these with more room than excess"]
     return Table(["unreached vertices", "sent back to the GPU", *head], rows, words=2)
+
+
+def second_stage(name: str) -> Table:
+    """Return the time of the second stage over that of the first, by families: least and greatest."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for record in joined(name):
+        family = "acyclic dense" if record.name.startswith("ac-dense") else record.name.partition(" ")[0]
+        for each in record.measurements:
+            method, _, threads = each.contestant.removeprefix("preflow:").partition("@")
+            first, second = each.median("solve"), each.median("recover")
+            if first and second and "[" not in method:
+                shown = f"`{method}`" + (", threads" if threads else "")
+                found.setdefault(shown, {}).setdefault(family, []).append(second / first)
+    families = list(dict.fromkeys(name for by_family in found.values() for name in by_family))
+    rows = [
+        [
+            method,
+            *(
+                f"{three_digits(min(each))} to {three_digits(max(each))}" if each else ""
+                for each in (by_family.get(family, []) for family in families)
+            ),
+        ]
+        for method, by_family in found.items()
+    ]
+    return Table(["system", *families], rows)
 
 
 def wu_he_hong_active(name: str) -> Table:
@@ -520,6 +589,7 @@ def optical_flow(name: str) -> Table:
 TABLES: Mapping[str, Shown] = MappingProxyType(
     {
         "cihan-serial-codes": Shown(serial_codes, ("cihan-serial", "cihan-threads")),
+        "cihan-headline": Shown(headline, ("cihan-serial", "cihan-threads")),
         "cihan-on-eight-threads": Shown(eight_threads, ("cihan-threads",)),
         "cihan-volumes": Shown(volumes, ("cihan-serial", "cihan-threads")),
         "cihan-threads": Shown(on_threads, ("cihan-threads",)),
@@ -530,10 +600,12 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         "cpu-async-and-gpus": Shown(cpu_async_and_gpus, ("wu-he-hong-full",)),
         "wu-he-hong-ratios": Shown(wu_he_hong_ratios, ("wu-he-hong-full", "wu-he-hong")),
         "wu-he-hong-colours": Shown(colours, ("wu-he-hong-colours",)),
+        "wu-he-hong-second-stage": Shown(second_stage, ("wu-he-hong-full",)),
         "wu-he-hong-active": Shown(wu_he_hong_active, ("wu-he-hong-active",)),
         "wu-he-hong-algorithm-4": Shown(algorithm_4, ("wu-he-hong-algorithm-4",)),
         "wu-he-hong-steep-arcs": Shown(steep_arcs, ("wu-he-hong-steep-arcs",)),
         "deveci-claims": Shown(deveci_claims, ("deveci",)),
+        "deveci-forms": Shown(deveci_forms, ("deveci",)),
         "deveci-shares": Shown(deveci_shares, ("deveci",)),
         "deveci-counts": Shown(deveci_counts, ("deveci-counts",)),
         "deveci-periods": Shown(deveci_periods, ("deveci-periods",)),

@@ -22,9 +22,9 @@ Departures:
 - A relabel and the push that it allows are one step.
 - Arcs are fixed only after a complete refine. The paper's implementation may fix them during a refine, which
   is unsafe.
-- The price update needs an epsilon-optimal flow. Interrupted pushes and relabels leave units at columns that
-  were just relabelled, on arcs that violate this; these units are sent back first. The update itself is
-  corrected as :mod:`.push_relabel` says.
+- The price update needs an epsilon-optimal flow, which lemma 5.5 has at the end of a refine only. Interrupted
+  pushes and relabels leave units at columns that were just relabelled, on arcs that violate this; these units
+  are sent back first. The update itself is corrected as :mod:`.push_relabel` says.
 - If some pairs are not allowed, a matching on the host comes first, since a refine without a solution never
   ends. The prices that prove the assignment are found on the host.
 """
