@@ -28,7 +28,7 @@ from .harness import Case, Driver, Tally, WrongError, require
 from .oracles import INFINITE, CheapestFlow, cheapest_flow, scaled
 from .values import FRACTION_STYLES, INTEGER_STYLES, fraction, integer
 
-SCALING = {"alpha": [2, 8, 64], "arc_fixing": [True, False]}
+SCALING = {"alpha": [2, 10.0, 64], "arc_fixing": [True, False]}
 OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-shortest-path": {},
     "serial-network-simplex": {"block": [0.1, 1.0, 100.0]},

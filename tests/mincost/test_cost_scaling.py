@@ -91,9 +91,9 @@ def test_lists_of_arcs(case: SmallCosts, seed: int) -> None:
     assert (found == np.where(form.tail == form.head, best, flow)).all()
 
 
-@given(case=small_costs(endless=False), alpha=st.sampled_from([2, 4, 16]), fixing=st.booleans())
+@given(case=small_costs(endless=False), alpha=st.sampled_from([1.5, 2, 4, 10, 16]), fixing=st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_epsilon_optimality(case: SmallCosts, alpha: int, fixing: bool) -> None:
+def test_epsilon_optimality(case: SmallCosts, alpha: float, fixing: bool) -> None:
     """After each refine no residual arc has a length below minus epsilon, and all excess is gone."""
     form = form_of(case)
     run = CostScaling(form, None, CostScalingOptions(alpha=alpha), Control())
@@ -249,9 +249,25 @@ def test_widths_of_capacities_and_costs(method: str, capacity: list[float], cost
             result.verify()
 
 
-@pytest.mark.parametrize("alpha", [0, 1, 12])
-def test_bad_options(alpha: int) -> None:
-    with pytest.raises(InvalidInputError, match="alpha must be a power of two"):
+@pytest.mark.parametrize(("method", "threads"), [("serial-cost-scaling", 1), ("multicore-cost-scaling", 2)])
+def test_any_divisor(method: str, threads: int) -> None:
+    rng = np.random.default_rng(5)
+    tail, head = rng.integers(0, 40, (2, 300))
+    network = (tail, head, rng.integers(1, 20, 300), rng.integers(0, 10**6, 300))
+    most = preflow.max_flow_min_cost(network, 0, 39).cost
+    phases = []
+    for alpha in (1.5, 4, 10, 64.0):
+        how: dict[str, Any] = {"method": method, "options": {"alpha": alpha}, "threads": threads}
+        result = preflow.max_flow_min_cost(network, 0, 39, **how)
+        result.verify()
+        assert result.cost == most
+        phases.append(result.stats.phases)
+    assert phases == sorted(phases, reverse=True)
+
+
+@pytest.mark.parametrize("alpha", [0, 1, 1.25, True, np.nan])
+def test_bad_options(alpha: float) -> None:
+    with pytest.raises(InvalidInputError, match="alpha"):
         CostScalingOptions(alpha=alpha)
 
 

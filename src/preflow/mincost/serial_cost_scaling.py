@@ -20,7 +20,7 @@ Pseudo-code::
 
     epsilon = the largest cost; for an earlier flow, its largest violation
     until price refinement proves the flow optimal:
-        epsilon = epsilon / alpha
+        epsilon = epsilon / alpha, rounded down to a power of two
         fill arcs of negative length, and move all excess to deficits                  refine.py
             if it cannot, and no arc is fixed: the instance is infeasible
         make wrongly fixed arcs live, and refine again if there are any                arc_fixing.py

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import floor, log2
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InvalidInputError
 from ...graph.standard_form import StandardForm
+from ...solving.options import Alpha, CheckedOptions
 from ...solving.run import Control
 from ...stats import PHASES
 from ..infeasible import excesses
@@ -40,24 +41,20 @@ LAST_PASSES = np.uint64(1000)
 
 
 @dataclass(frozen=True)
-class CostScalingOptions:
+class CostScalingOptions(CheckedOptions):
     """Options of cost scaling.
 
     Attributes
     ----------
-    alpha : int
-        The divisor of epsilon, a power of two. 4 takes up to 70% longer than 16 on NETGEN and grids, 8 up to
-        30%, 32 up to 50% longer on NETGEN.
+    alpha : float
+        The divisor of epsilon, which is then rounded down to a power of two. 4 takes up to 70% longer than 16
+        on NETGEN and grids, 8 up to 30%, 32 up to 50% longer on NETGEN.
     arc_fixing : bool
         Whether searches skip arcs whose flow hardly changes any more.
     """
 
-    alpha: int = 16
+    alpha: Alpha = 16.0
     arc_fixing: bool = True
-
-    def __post_init__(self) -> None:
-        if self.alpha < 2 or self.alpha & (self.alpha - 1):
-            raise InvalidInputError(f"alpha must be a power of two from 2 on, got {self.alpha}")
 
 
 def shift_of(num_vertices: int, largest_cost: int) -> int:
@@ -108,16 +105,17 @@ class CostScaling:
 
     def solve(self) -> FlowState:
         """Refine until the flow is optimal."""
-        alpha = self.options.alpha.bit_length() - 1
-        violation = self.violation
-        level = violation.bit_length()
+        fall = log2(self.options.alpha)
+        level = self.violation.bit_length()
+        exact_level = float(level)
         self.control.progress[:] = level
         if not self.work.excess.any():
             proved = self.proved(PASSES)
             if proved is not None:
                 return proved
         while True:
-            level = max(level - alpha, 0)
+            exact_level -= fall
+            level = max(min(level - 1, floor(exact_level)), 0)
             if not self.refine(level):
                 return self.ended()
             self.control.progress[0] = level
