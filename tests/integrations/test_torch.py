@@ -164,6 +164,17 @@ def test_the_compiler_keeps_one_graph(name: str) -> None:
         assert torch.allclose(*gradients)
 
 
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_vmap_is_a_loop(name: str) -> None:
+    costs = randoms(3, 7, 7)
+    found = torch.vmap(CALLS[name])(costs)
+    expected = torch.stack([CALLS[name](cost) for cost in costs])
+    assert torch.allclose(found, expected)
+    gradients = [torch.autograd.grad(each.sum(), costs)[0] for each in (found, expected)]
+    assert torch.equal(*gradients)
+
+
 @pytest.mark.slow
 def test_operators_keep_the_rules_of_torch() -> None:
     supply = torch.tensor([2.0, 0, 0, 0, -2]).double()
