@@ -37,10 +37,10 @@ LINES = {
     "integrations": 3956,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 3014,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
-    "maxflow": 12417,  # attempts watch their progress; searches from both ends for any terminals
+    "maxflow": 12418,  # attempts watch their progress; searches from both ends for any terminals
     "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
-    "papers": 7269,  # pieces of several solvers are beside them; labelling and Karzanov's waves
+    "papers": 7288,  # pieces of several solvers are beside them; labelling and Karzanov's waves
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 6078,  # jobs in tables with other names; pits; diagonals; dearest pairs; assignments
     "solving": 2167,  # types of options say what they may be; near options; the road of small calls

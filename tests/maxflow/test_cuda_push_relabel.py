@@ -75,6 +75,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {},
         {"cycles": 2},
         {"cycles": 3, "cancel_steep_arcs": True},
+        {"cycles": 3, "gap": False},
     ],
 }
 

@@ -288,7 +288,8 @@ METHODS = (
         "one thread a vertex pushes to the lowest neighbour on the GPU; the CPU relabels globally",
         "Wu, He and Hong 2011, algorithms 1, 2 and 4; Łupińska, algorithm 4.8",
         copies=True,
-        aliases=("gpu-async", "CPU-GPU-Hybrid", "Lupinska"),
+        aliases=("Lupinska",),
+        variants={"gpu-async": {"gap": False}, "CPU-GPU-Hybrid": {"gap": False}},
     ),
 )
 

@@ -35,6 +35,7 @@ from tests.support.cuda_on_cpu.device import CpuDevice
 #: Where the global relabel is: on the CPU, on the GPU, on the GPU beside the pushes.
 MODES = [
     pytest.param("cuda-hybrid", {}, id="hybrid"),
+    pytest.param("cuda-hybrid", {"gap": False}, id="hybrid-without-gap"),
     pytest.param("cuda-lockfree", {}, id="device"),
     pytest.param("cuda-lockfree", {"relabel": "concurrent"}, id="concurrent"),
 ]
@@ -84,6 +85,7 @@ def exact_heights(net: ResidualArrays) -> NDArray[Any]:
         ("cuda-hybrid", {"cycles": 0}, "cycles"),
         ("cuda-hybrid", {"cycles": 1.5}, "cycles"),
         ("cuda-hybrid", {"cancel_steep_arcs": 1}, "cancel_steep_arcs"),
+        ("cuda-hybrid", {"gap": None}, "gap"),
         ("cuda-hybrid", {"relabel": "device"}, "no option 'relabel'"),
         ("cuda-lockfree", {"cycles": -1}, "cycles"),
         ("cuda-lockfree", {"relabel": "host"}, "device, concurrent"),
@@ -97,7 +99,29 @@ def test_impossible_options_are_refused(method: str, options: dict[str, Any], me
 @pytest.mark.parametrize("name", ["gpu-async", "CPU-GPU-Hybrid", "Lupinska"])
 def test_the_papers_names_and_cycles(name: str) -> None:
     assert find_method(METHODS, name).name == "cuda-hybrid"
-    assert find_method(METHODS, name).options == {"cycles": 7000, "cancel_steep_arcs": False}
+    gap = name == "Lupinska"
+    assert find_method(METHODS, name).options == {"cycles": 7000, "gap": gap, "cancel_steep_arcs": False}
+
+
+@pytest.mark.parametrize("cycles", [1, 2, 50])
+@pytest.mark.parametrize(("family", "size"), [("rmf-wide", "4x3"), ("rlg-wide", "8x6"), ("ac-dense", "12")])
+def test_without_gap_vertices_that_a_search_misses_keep_their_heights(
+    family: str, size: str, cycles: int, device: RecordingDevice
+) -> None:
+    problem = FAMILIES[family].generate(size, seed=1)
+    value = preflow.max_flow(problem, method="serial-generic").value
+    dead = {True: 0, False: 0}
+    for gap in dead:
+
+        def count(_: str, steps: StepArguments, gap: bool = gap) -> None:
+            dead[gap] += int((steps.height > len(steps.height)).sum())
+
+        device.after_launch = count
+        options = {"cycles": cycles, "gap": gap}
+        result = preflow.max_flow(problem, method="cuda-hybrid", options=options)
+        result.verify()
+        assert result.value == value
+    assert dead[False] <= dead[True]
 
 
 @pytest.mark.parametrize("method", ["cuda-hybrid", "cuda-lockfree"])

@@ -1,13 +1,14 @@
 """The published hybrid of GPU and CPU: pushes and relabels on the GPU, global relabels on the CPU.
 
 This is gpu-async of Wu, He and Hong ("Efficient CUDA Algorithms for the Maximum Network Flow Problem",
-2011, Algorithms 1, 2 and 4), which is He and Hong's CPU-GPU-Hybrid of 2010; with gap relabeling it is
-Łupińska's system (2011, Algorithms 4.6 to 4.8, section 4.6).
+2011, Algorithms 1, 2 and 4), which is He and Hong's CPU-GPU-Hybrid of 2010, with ``gap=False``. With gap
+relabeling, the default, it is Łupińska's system (2011, Algorithms 4.6 to 4.8, section 4.6).
 
 ::
 
     repeat:
-        the CPU searches backwards from the sink and declares what it does not reach dead (Łupińska's gap)
+        the CPU searches backwards from the sink
+        with `gap`: what it does not reach is dead; else that keeps its heights
         if no active vertex can reach the sink: stop
         the GPU takes `cycles` steps of each vertex (cuda_lockfree.cu)
         residual capacities and excess come back; only the heights go to the GPU again
@@ -57,11 +58,15 @@ class HybridOptions(CheckedOptions):
     ----------
     cycles : int
         Steps of each vertex, a push or a relabel, between two global relabels: KERNEL_CYCLES, CYCLE.
+    gap : bool
+        Declare the vertices dead that a search does not reach, as Łupińska does. Without it they keep their
+        heights, as in the earlier papers; others may push excess to them that has to come back.
     cancel_steep_arcs : bool
         Push along arcs that lead down by more than one level before each search, as the papers do.
     """
 
     cycles: PositiveInteger = 7000
+    gap: bool = True
     cancel_steep_arcs: bool = False
 
 
@@ -101,13 +106,20 @@ def solve(net: ResidualArrays, options: HybridOptions, control: Control) -> Arra
     height = np.full(n, n + 1, dtype=np.uint32)
     order = np.empty(n, dtype=np.uint32)
     control.progress[:] = net.excess.sum(dtype=np.float64)
-    reached, canceled = ZERO, 0
+    reached, canceled, searched = ZERO, 0, False
     while True:
         with relabel_time(control):
+            if not options.gap:
+                # Pushes lead to vertices that the last search did not reach: search from the start.
+                height[:], reached = n + 1, ZERO
             found, _ = distances_to_sink(net, height, order, reached, ZERO, ZERO, False)
             reached = np.uint64(found)
             control.progress[0] = active_excess(order, reached, net.excess)
-            steps.height[:] = device.xp.asarray(height)
+            exact = device.xp.asarray(height)
+            if searched and not options.gap:
+                exact = device.xp.where(exact > n, steps.height, exact)
+            steps.height[:] = exact
+            searched = True
         count_search(control, "cuda-hybrid")
         if control.progress[0] == 0 or control.stopped:
             break
