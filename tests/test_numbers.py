@@ -37,6 +37,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     preflow.contrast_capacity: {"image": IMAGE},
     preflow.global_min_cut: {"graph": EDGES},
     preflow.gomory_hu_tree: {"graph": EDGES},
+    preflow.directed_min_cut: {"network": NETWORK},
     preflow.pair_flows: {"graph": NETWORK, "pairs": [(0, 3)]},
     preflow.edge_connectivity: {"graph": EDGES},
     preflow.vertex_connectivity: {"graph": EDGES},

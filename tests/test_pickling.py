@@ -124,6 +124,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "GraphFile": lambda: preflow.io.bipartite.GraphFile(graph, 1),
         "GlobalMinCut": lambda: preflow.global_min_cut(graph_of_edges),
         "RankedAssignments": lambda: preflow.linear_assignment([[1, 2], [4, 4]]).k_best(2),
+        "DirectedMinCut": lambda: preflow.directed_min_cut(NETWORK),
         "PairFlows": lambda: preflow.pair_flows(NETWORK, [(0, 3)]),
         "GomoryHuTree": lambda: preflow.gomory_hu_tree(graph_of_edges),
         "GridCutBatchResult": lambda: preflow.grid_cut_batch(IMAGE[None] * 2, 1 - IMAGE[None], 1),

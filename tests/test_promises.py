@@ -107,6 +107,7 @@ FLOATS: dict[str, tuple[Callable[[float], Any], float]] = {
         0.3,
     ),
     "global_min_cut": (lambda m: preflow.global_min_cut([(0, 1, 0.3), (1, 2, m)]), 0.3),
+    "directed_min_cut": (lambda m: preflow.directed_min_cut(([0, 1, 1], [1, 0, 1], [0.3, m, m])), 0.3),
     "parametric_max_flow": (
         lambda m: preflow.parametric_max_flow(([0, 1, 2], [1, 2, 3], [0.1, m, 0.3]), [1, 0, 0], 0, 3, high=9),
         math.nan,
@@ -156,6 +157,10 @@ LIMITS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "masses sum": (
         lambda: preflow.transport([[1, 2]], [2**62 - 1], [2**61, 2**61 - 1]),
         lambda: preflow.transport([[1, 2]], [2**62], [2**61, 2**61]),
+    ),
+    "capacities at a vertex": (
+        lambda: preflow.directed_min_cut(([0, 1], [1, 0], [2**60, 2**60 - 1])),
+        lambda: preflow.directed_min_cut(([0, 1], [1, 0], [2**62, 2**62])),
     ),
     "weights, each cut off": (
         lambda: preflow.global_min_cut([(0, 1, 2**60), (1, 2, 2**60 - 1)]),

@@ -62,6 +62,7 @@ RESULTS = {
     *(path.rpartition(".")[2] for problem in PROBLEMS for path in problem.results),
     *(
         "Comparison",
+        "DirectedMinCut",
         "DiagonalScaling",
         "DulmageMendelsohn",
         "EdgeConnectivity",

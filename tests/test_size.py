@@ -20,12 +20,12 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 2130,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
+    ".": 2135,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
     "assignment": 11964,  # equal rows and columns; one kernel for small matrices; other assignments
     "bipartite": 5085,  # columns of tables are named
     "certify": 5062,  # what a cut allows, with lower bounds; proofs of pits and of rankings
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
-    "connectivity": 1779,  # flows of many pairs, each in a unit of its own size, until time is up
+    "connectivity": 2024,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names

@@ -16,6 +16,8 @@ from .bipartite.result import MatchingResult as MatchingResult
 from .citations import cite as cite
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
+from .connectivity.directed_cut import DirectedMinCut as DirectedMinCut
+from .connectivity.directed_cut import directed_min_cut as directed_min_cut
 from .connectivity.global_cut import GlobalMinCut as GlobalMinCut
 from .connectivity.global_cut import global_min_cut as global_min_cut
 from .connectivity.gomory_hu import GomoryHuTree as GomoryHuTree

@@ -73,8 +73,10 @@ SHORT = {
 }
 #: The sources of results that do not come from one method, by the name of their class.
 OF_RESULTS = {
+    "BottleneckAssignment": "Duff and Koster 2001",
     "CheapPaths": "Suurballe 1974",
     "DiagonalScaling": "Duff and Koster 2001; Duff and Pralet 2005",
+    "DirectedMinCut": "Hao and Orlin 1994",
     "DulmageMendelsohn": "Dulmage and Mendelsohn 1958; Pothen and Fan 1990",
     "EdgeConnectivity": "Even 1975; Esfahanian and Hakimi 1984",
     "GlobalMinCut": "Nagamochi and Ibaraki 1992",
@@ -87,6 +89,7 @@ OF_RESULTS = {
     "ParametricMaxFlow": "Gallo, Grigoriadis and Tarjan 1989",
     "PostmanTour": "Edmonds and Johnson 1973",
     "ProjectSelection": "Picard 1976",
+    "RankedAssignments": "Murty 1968",
     "Stereo": "Boykov, Veksler and Zabih 2001",
     "TJoin": "Edmonds and Johnson 1973",
     "UnwrappedPhase": "Costantini 1998",

@@ -127,6 +127,11 @@ def samples() -> dict[str, Sample]:
             ([[0.4, 0.1, 0.3]],),
             ([[0.1, 0.8, 0.3]],),
         ),
+        "DirectedMinCut": _both(
+            preflow.directed_min_cut,
+            (preflow.FlowNetwork.from_arrays([0, 1, 2, 1], [1, 2, 0, 0], [4, 2, 3, 5]),),
+            (preflow.FlowNetwork.from_arrays([0, 1, 2, 1], [1, 2, 0, 0], [1, 7, 3, 5]),),
+        ),
         "PairFlows": _both(preflow.pair_flows, (*graphs, [(0, 3), (1, 0)]), (*other_graphs, [(2, 1)])),
         "EdgeConnectivity": _both(preflow.edge_connectivity, (EDGES,), (([0, 1, 2], [1, 2, 0]),)),
         "VertexConnectivity": _both(preflow.vertex_connectivity, (EDGES,), (([0, 1, 2], [1, 2, 0]),)),
