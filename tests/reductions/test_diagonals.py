@@ -296,3 +296,37 @@ def test_repr() -> None:
     )
     assert "1 pivot pairs" in repr(preflow.scale_to_diagonal([[0, 8], [8, 0]], symmetric=True))
     assert "smallest entry 2" in repr(preflow.scale_to_diagonal([[1, 8], [2, 1]], goal="smallest"))
+
+
+@pytest.mark.parametrize("drift", [0.0, 1e-3, 1.0])
+@pytest.mark.parametrize("rank", [2000, 1900])
+def test_a_warm_start_of_thousands_of_rows(rank: int, drift: float) -> None:
+    rng = np.random.default_rng(7)
+    n = 2000
+    place = np.concatenate([rng.integers(0, n, (2, 4 * n)), [np.arange(n), rng.permutation(n)]], axis=1)
+    place = place[:, place[0] < rank]
+    values = np.exp(rng.normal(scale=4, size=place.shape[1]))
+    before = preflow.scale_to_diagonal(sp.csr_array((values, place), shape=(n, n)))
+    drifted = sp.csr_array((values * np.exp(drift * rng.normal(size=len(values))), place), shape=(n, n))
+    cold = preflow.scale_to_diagonal(drifted)
+    warm = preflow.scale_to_diagonal(drifted, warm_start=before)
+    warm.verify()
+    check_scales(warm)
+    assert warm.structural_rank == cold.structural_rank == rank
+    assert math.isclose(warm.value, cold.value, rel_tol=1e-9)
+    if rank == n and drift < 1:
+        assert isinstance(warm.proof, preflow.AssignmentResult)
+        assert isinstance(cold.proof, preflow.AssignmentResult)
+        assert warm.proof.stats.pushes < cold.proof.stats.pushes / 2
+
+
+def test_rows_and_columns_in_any_units_take_paths() -> None:
+    rng = np.random.default_rng(2)
+    n = 2500
+    matrix = sp.diags_array([-1.0, -1.0, 4.0, -1.0, -1.0], offsets=[-50, -1, 0, 1, 50], shape=(n, n))
+    units = (sp.diags_array(10.0 ** rng.integers(-9, 9, n)) for _ in range(2))
+    scaled = next(units) @ matrix @ next(units)
+    found = preflow.scale_to_diagonal(scaled.tocsr()[rng.permutation(n)])
+    found.verify()
+    assert isinstance(found.proof, preflow.AssignmentResult)
+    assert found.proof.stats.method == "serial-shortest-path"

@@ -255,13 +255,21 @@ class SparseCosts(HostCosts):
 
     def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> Array:
         """Return the costs of pairs; infinite where they are not allowed."""
-        keys = self.row * self.num_columns + self.column
-        wanted = np.asarray(rows) * self.num_columns + np.asarray(columns)
-        if len(keys) == 0 < len(wanted):
+        rows, wanted = np.asarray(rows), np.asarray(columns)
+        if len(self.column) == 0 < len(wanted):
             return np.full(len(wanted), np.inf)
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        found = keys[place] == wanted
-        return self.values[place] if found.all() else np.where(found, self.values[place], np.inf)
+        # Bisect the columns of all rows together: `place` is before the pair that is wanted, or at it.
+        first = self.first.astype(np.int64)
+        place, last = first[rows], first[rows + 1]
+        step = 1 << int(np.diff(first).max(initial=0)).bit_length()
+        while step > 1:
+            step //= 2
+            there = np.minimum(place + step, len(self.column) - 1)
+            further = (place + step < last) & (self.column[there] <= wanted)
+            place = np.where(further, there, place)
+        at = np.minimum(place, len(self.column) - 1)
+        found = (place < last) & (self.column[at] == wanted)
+        return self.values[at] if found.all() else np.where(found, self.values[at], np.inf)
 
     def to_sparse(self) -> SparseCosts:
         """Return itself."""

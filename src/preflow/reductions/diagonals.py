@@ -11,6 +11,10 @@ largest smallest entry is found by searches among the sizes of entries, each of 
 
 Departures from MC64:
 
+- Costs are first reduced by the means of rows and columns. Where only the units of rows and columns differ,
+  most rows then have some column's least cost, and few searches are left.
+- A warm start takes prices, not a permutation: cost scaling starts from them, with an epsilon as large as the
+  values have drifted.
 - The scales of a singular matrix leave no entry above 1, too. Rows and columns fall into two parts, whose
   assignments are independent (:mod:`preflow.assignment.api.most_pairs`); the prices of the parts are shifted
   so that the entries between them satisfy the bound.
@@ -29,7 +33,9 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
 from ..assignment.api import linear_assignment
+from ..assignment.api.call import assign_from
 from ..assignment.result import AssignmentResult
+from ..assignment.serial_cost_scaling import Start
 from ..bipartite.api import bipartite_matching
 from ..bipartite.cover import VertexCover
 from ..bipartite.decomposition import with_all_columns
@@ -55,6 +61,9 @@ GOALS = ("product", "sum", "smallest")
 RANGE_BITS = 46
 #: Costs times the length of the longest path stay below two to this power, so that no price overflows.
 SAFE_BITS = 57
+#: The most sweeps over the means of rows and columns before the solve, and the share of the costs by which
+#: the last one changes them.
+MOST_SWEEPS, SETTLED = 20, 0.2
 #: Two to this power is the largest scale; the smallest is its inverse.
 LARGEST_EXPONENT = 1022
 #: The logarithm of the least number of float64; a pivot of 0 counts as this.
@@ -326,7 +335,7 @@ def scale_to_diagonal(
         triangles stored, and the goal "product".
     warm_start : DiagonalScaling, optional
         The result for an earlier matrix of the same size, whose scales are similar. Its goal is "product",
-        and so is the goal of this call. Structurally singular matrices do not use it.
+        and so is the goal of this call.
     threads : int, optional
         The largest number of CPU threads to use. Default: all CPUs of the process.
     time_limit : float, optional
@@ -388,9 +397,10 @@ def scale_to_diagonal(
         proof = _assignment(given, sizes, True, limits)
         row_match = _columns_of_rows(proof)
     else:
-        proof, tolerance = _largest_product(given, sizes, warm_start, limits)
+        costs = _costs(sizes)
+        proof, tolerance = _largest_product(given, costs, warm_start, limits)
         row_match = _columns_of_rows(proof)
-        scales = _scales(given, sizes, row_match, proof, tolerance)
+        scales = _scales(given, costs, proof, tolerance)
     if symmetric:
         mean = (scales[0] + scales[1]) / 2
         scales = mean, mean.copy()
@@ -541,19 +551,19 @@ def _assignment(matrix: csr_array, values: Array, maximize: bool, limits: Limits
 
 
 def _largest_product(
-    matrix: csr_array, sizes: Array, warm_start: DiagonalScaling | None, limits: Limits
+    matrix: csr_array, costs: NDArray[np.float64], warm_start: DiagonalScaling | None, limits: Limits
 ) -> tuple[AssignmentResult, float]:
     """Return the assignment of the largest product, and the tolerance of logarithms."""
-    costs = _costs(sizes)
     spread = float(costs.max(initial=0.0)) - float(costs.min(initial=0.0))
     range_bits = max(0, math.ceil(math.log2(max(spread, 1.0))))
     tolerance = 2.0 ** (range_bits - RANGE_BITS)
-    if warm_start is not None and warm_start.matched.all():
-        found = _from_start(matrix, _whole(costs, tolerance), warm_start, tolerance, limits)
-        if found is not None:
-            return found, tolerance
+    whole = _whole(costs, tolerance)
     try:
-        return _assignment(matrix, _whole(costs, tolerance), False, limits), tolerance
+        if warm_start is None:
+            found = _from_centre(matrix, costs, whole, tolerance, limits)
+        else:
+            found = _from_start(matrix, whole, warm_start, tolerance, limits)
+        return found, tolerance
     except InvalidInputError:
         # Prices overflow where they fall along a long path: with this tolerance no path is long enough.
         path_bits = (2 * matrix.shape[0]).bit_length()
@@ -563,66 +573,121 @@ def _largest_product(
         return _assignment(matrix, _whole(costs, coarser), False, limits), coarser
 
 
+def _from_centre(
+    matrix: csr_array,
+    costs: NDArray[np.float64],
+    whole: NDArray[np.int64],
+    tolerance: float,
+    limits: Limits,
+) -> AssignmentResult:
+    """Solve costs less the means of rows and columns: rows and columns may be in any units.
+
+    Means change no assignment of all rows. If there is none, the costs themselves are solved, since the
+    prices of rows and columns that are left over must be the largest.
+    """
+    n = matrix.shape[0]
+    means = np.zeros(n), np.zeros(n)
+    first, column = matrix.indptr.astype(np.uint64), matrix.indices.astype(np.uint32)
+    degree = np.bincount(column, minlength=n).astype(np.float64)
+    subtract_means(first, column, costs, degree, *means, np.zeros(n), np.uint64(MOST_SWEEPS), SETTLED)
+    u, v = (np.rint(mean / tolerance).astype(np.int64) for mean in means)
+    found = _assignment(matrix, whole - np.repeat(u, np.diff(matrix.indptr)) - v[column], False, limits)
+    if len(found.row) < n:
+        return _assignment(matrix, whole, False, limits)
+    assert isinstance(found.costs, SparseCosts)
+    total = int(found.cost) + sum(u.tolist()) + sum(v.tolist())
+    given = replace(found.costs, values=whole, base=None)
+    return replace(found, lower_bound=total, upper_bound=total, u=found.u + u, v=found.v + v, costs=given)
+
+
+@kernel
+def subtract_means(
+    first: NDArray[np.uint64],
+    column: NDArray[np.uint32],
+    cost: NDArray[np.float64],
+    degree: NDArray[np.float64],
+    of_row: NDArray[np.float64],
+    of_column: NDArray[np.float64],
+    total: NDArray[np.float64],
+    most: np.uint64,
+    settled: float,
+) -> None:
+    """Find numbers of rows and columns whose sums are near the costs (Curtis and Reid 1972), by sweeps.
+
+    Each sweep sets the number of a row to the mean of its costs less the numbers of columns, and then those
+    of columns. The last sweep is the `most`-th, or the first that changes the numbers of columns by at most
+    `settled` times what is left of the costs, in the mean. `degree` has the number of entries of each column,
+    `total` is 0.
+    """
+    n = np.uint64(len(of_row))
+    for _ in range(most):
+        left = changed = 0.0
+        for i in range(n):
+            begin, end = first[i], first[i + ONE]
+            if begin == end:
+                continue
+            mean = 0.0
+            for k in range(begin, end):
+                mean += cost[k] - of_column[np.uint64(column[k])]
+            mean /= np.float64(end - begin)
+            of_row[i] = mean
+            for k in range(begin, end):
+                end_of_entry = np.uint64(column[k])
+                total[end_of_entry] += cost[k] - mean
+                left += abs(cost[k] - mean - of_column[end_of_entry])
+        for j in range(n):
+            if degree[j] > 0.0:
+                after = total[j] / degree[j]
+                changed += abs(after - of_column[j]) * degree[j]
+                of_column[j] = after
+            total[j] = 0.0
+        if changed <= settled * left:
+            return
+
+
 def _from_start(
     matrix: csr_array,
     costs: NDArray[np.int64],
     start: DiagonalScaling,
     tolerance: float,
     limits: Limits,
-) -> AssignmentResult | None:
-    """Solve costs less the prices of an earlier result; None if not all rows can be matched, or by overflow.
+) -> AssignmentResult:
+    """Solve costs from the scales of an earlier result.
 
-    If the matrices are similar, most reduced costs of the earlier permutation are near 0, and the others not
-    much below.
+    The first epsilon is how far costs are from these scales: the mean, over all rows, of the difference of
+    the least reduced cost and the one that is 0 if the scales fit.
     """
+    from scipy.sparse import csr_array
+
     prices = [np.rint(scale / tolerance) for scale in (start.log2_row_scale, start.log2_column_scale)]
-    largest = max(float(np.abs(price).max(initial=0.0)) for price in prices)
-    if largest > 2.0**SAFE_BITS:
-        return None
+    if max(float(np.abs(price).max(initial=0.0)) for price in prices) > 2.0**SAFE_BITS:
+        return _assignment(matrix, costs, False, limits)
     u, v = (price.astype(np.int64) for price in prices)
-    row, column = _ends(matrix)
-    try:
-        found = _assignment(matrix, costs - u[row] - v[column], False, limits)
-    except InvalidInputError:
-        return None
-    if len(found.row) < len(u):
-        return None
-    total = int(found.cost) + sum(u.tolist()) + sum(v.tolist())
-    assert isinstance(found.costs, SparseCosts)
-    return replace(
-        found,
-        lower_bound=total,
-        upper_bound=total,
-        u=found.u + u,
-        v=found.v + v,
-        costs=replace(found.costs, values=costs),
-    )
+    reduced = costs - v[matrix.indices]
+    filled = np.flatnonzero(np.diff(matrix.indptr))
+    if not len(filled):
+        return _assignment(matrix, costs, False, limits)
+    least = np.minimum.reduceat(reduced, matrix.indptr[filled])
+    epsilon = float(np.abs((least - u[filled]).astype(np.float64)).mean())
+    given = csr_array((costs, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return assign_from(given, Start(v, epsilon), **limits.arguments)
 
 
 def _scales(
-    matrix: csr_array,
-    sizes: Array,
-    row_match: NDArray[np.int64],
-    proof: AssignmentResult,
-    tolerance: float,
+    matrix: csr_array, costs: NDArray[np.float64], proof: AssignmentResult, tolerance: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the logarithms of the scales of rows and columns, in the middle of the range of float64."""
-    costs = _costs(sizes)
     u, v = proof.u * tolerance, proof.v * tolerance
+    if not len(proof.row):
+        return np.zeros(len(u)), np.zeros(len(v))
+    has_row, has_column = np.ones(len(u), dtype=bool), np.ones(len(v), dtype=bool)
     if len(proof.row) < len(u):
         _join_parts(matrix, costs, proof, u, v)
-    row, column = _ends(matrix)
-    # The entries on the diagonal become 1 up to rounding of floats.
-    chosen = row_match[row] == column
-    u[row[chosen]] = costs[chosen] - v[column[chosen]]
-    if len(proof.row):
-        row_used, column_used = u[np.diff(matrix.indptr) > 0], v[np.bincount(column, minlength=len(v)) > 0]
-        middle = (row_used.max() + row_used.min() - column_used.max() - column_used.min()) / 4
-        u -= middle
-        v += middle
-    u[np.diff(matrix.indptr) == 0] = 0.0
-    v[np.bincount(column, minlength=len(v)) == 0] = 0.0
-    return u, v
+        has_row = np.diff(matrix.indptr) > 0
+        has_column = np.bincount(matrix.indices, minlength=len(v)) > 0
+    of_rows, of_columns = u[has_row], v[has_column]
+    middle = (of_rows.max() + of_rows.min() - of_columns.max() - of_columns.min()) / 4
+    return np.where(has_row, u - middle, 0.0), np.where(has_column, v + middle, 0.0)
 
 
 def _join_parts(

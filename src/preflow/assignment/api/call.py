@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,9 @@ from .device_results import (
 )
 from .float_proof import LARGE, SOLVED_AGAIN, bound_of_prices, proves, solve_proved
 from .most_pairs import solve_with_most_pairs
+
+if TYPE_CHECKING:
+    from ..serial_cost_scaling import Start
 
 #: The most work of a quick solve. A quick solve runs in the caller's thread, so Ctrl-C takes effect only when
 #: it ends, 0.1 s later at worst. To hand a solve to another thread takes 0.02 to 0.05 ms, as long as the
@@ -92,6 +95,8 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
     #: the indices of the items that this call solves; None: all items
     names: NDArray[np.int64] | None = None
     huge: bool = False  #: whether some float is too large to be added up
+    #: where the bids of one square matrix of sparse integer costs start
+    start: Start | None = None
     #: the gaps of items of the whole call that are not those of an optimal answer
     gaps: dict[int, float] = field(default_factory=dict)
     #: the prices of items of the whole call that prices of floats do not prove
@@ -324,7 +329,13 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
 
     def solve(self) -> Solution:
         """Solve `solved` on the host; return its solution, or raise InfeasibleError."""
-        found = solve_proved(self.method, self.solved, self.options, self.control, self.partial, self.huge)
+        if self.start is None:
+            found = solve_proved(
+                self.method, self.solved, self.options, self.control, self.partial, self.huge
+            )
+        else:
+            assert isinstance(self.solved, SparseCosts)
+            found = self.method.solve(self.solved, self.options, self.control, self.partial, start=self.start)
         for item, gap in (found.gaps or {}).items():
             self.gaps[self.name(item)] = gap
         for item, exact in (found.exact or {}).items():
@@ -570,3 +581,18 @@ def _row_minima(costs: DenseCosts | SparseCosts | PointCosts, item: int, v: Arra
         reduced = costs.values - v[costs.column]
         found[rows] = np.minimum.reduceat(reduced, costs.first[rows].astype(np.int64))
     return found
+
+
+def assign_from(
+    cost: AnyArray, start: Start, threads: int | None, time_limit: float | None
+) -> AssignmentResult:
+    """Return the best assignment with the most pairs of a square sparse matrix of integers.
+
+    Cost scaling starts from prices near those of the assignment, as an earlier matrix had them. If not all
+    rows can be paired, the parts of :mod:`.most_pairs` are solved without them.
+    """
+    request = Request(METHODS, "serial-cost-scaling", "cpu", threads, time_limit)
+    call = AssignmentCall.prepare(cost, False, None, True, request)
+    if isinstance(call.costs, SparseCosts) and call.costs.base is None:
+        call.start = start
+    return call.run(call.assignment, request)

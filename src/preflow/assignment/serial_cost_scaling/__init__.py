@@ -180,6 +180,13 @@ def _typical_range(values: Array) -> float:
     return float(high - low)
 
 
+class Start(NamedTuple):
+    """Where bids start."""
+
+    price: Array  #: the prices of columns, in units of costs
+    epsilon: float  #: how far costs and prices may be from those of an assignment, in units of costs
+
+
 class Item:
     """The solve of one matrix."""
 
@@ -191,8 +198,10 @@ class Item:
         control: Control,
         solution: Solution,
         index: int,
+        start: Start | None,
     ) -> None:
         _, n, m = costs.shape
+        self.start = start
         self.costs, self.state, self.options, self.control = costs, state, options, control
         self.solution, self.index = solution, index
         self.rows, self.columns = n, m
@@ -242,6 +251,9 @@ class Item:
             work.bound[:] = scaling.beyond
         before = float(scaling.range)
         divisor, skip = self.options.alpha, self.options.skip
+        if self.start is not None:
+            work.price[:] = (self.start.price - self.start.price.max(initial=0)) * scaling.scale
+            before = min(before, self.start.epsilon * float(scaling.scale) * divisor)
         while True:
             epsilon = max(before / divisor, scaling.last)
             skipped = divisor > self.options.alpha
@@ -348,9 +360,13 @@ class Item:
 
 
 def solve(
-    costs: DenseCosts | SparseCosts, options: CostScalingOptions, control: Control, go_on: bool = False
+    costs: DenseCosts | SparseCosts,
+    options: CostScalingOptions,
+    control: Control,
+    go_on: bool = False,
+    start: Start | None = None,
 ) -> Solution:
-    """Assign a column to every row at the least cost.
+    """Assign a column to every row at the least cost; bids of sparse square costs may have a start.
 
     O(log(n C)) refines for n vertices and costs up to C. A refine takes O(n**2 m) time at worst for m arcs,
     mostly near O(m). Memory besides the costs: with bids, 3 KiB per row for lists of dense costs, and 100
@@ -361,7 +377,7 @@ def solve(
     state = make_state(n, m, dtype)
     solution = unsolved(items, n, m, dtype)._replace(largest=largest_sizes(costs))
     for index in range(items):
-        item = Item(costs.one(index), state, options, control, solution, index)
+        item = Item(costs.one(index), state, options, control, solution, index, start)
         ending, root, done = item.solve()
         if ending == OVERFLOW:
             ending = from_scratch(item.costs, solution, index, control)
