@@ -293,7 +293,7 @@ def _read(
             f"the masses have different sums: {sums[0]:,} and {sums[1]:,}; check_marginals=False scales the "
             "second ones, and partial_wasserstein leaves the rest where it is"
         )
-    if sums[0] != sums[1] and sums[1]:
+    if sums[1] and abs(sums[0] - sums[1]) > 1e-9 * sums[1]:  # transport sees to what is smaller
         b = b * (sums[0] / sums[1])
     return a, b, M, dtype
 
