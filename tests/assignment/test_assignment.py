@@ -894,3 +894,14 @@ def test_status_and_bounds() -> None:
         with pytest.raises(VerificationError):
             replace(result, **changes).verify()
     replace(result, status="approximate", lower_bound=result.cost - 1e-3).verify()  # true, and of no use
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (4, 40), (30, 7)])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_costs_of_pairs_of_a_sparse_matrix(shape: tuple[int, int], share: float) -> None:
+    rng = np.random.default_rng(1)
+    dense = np.where(rng.random(shape) < share, rng.integers(0, 99, shape), np.inf)
+    sparse = DenseCosts(dense[None]).to_sparse()
+    row, column = (ends.ravel() for ends in np.indices(shape))
+    np.testing.assert_array_equal(sparse.at(0, row, column), dense.ravel())
+    assert len(sparse.at(0, row[:0], column[:0])) == 0

@@ -769,15 +769,23 @@ def largest_smallest(
         start[row[chosen]] = column[chosen]
         return start
 
-    found = match(0, None)
+    largest = [np.zeros(length, dtype=sizes.dtype) for length in (n, m)]
+    for side, end in zip(largest, (row, column), strict=True):
+        np.maximum.at(side, end, sizes)
+    # Start with each column's largest entry, as far as rows have only one of them.
+    start = np.full(n, -1)
+    is_largest = sizes == largest[1][column]
+    start[row[is_largest]] = column[is_largest]
+    _, once = np.unique(start, return_index=True)
+    several = np.ones(n, dtype=bool)
+    several[once] = False
+    start[several] = -1
+    found = match(0, start)
     best = found.row_match.astype(np.int64)
     every, most = found.vertex_cover, found.cardinality
     if most == 0:
         return best, (every, every)
     # At most `most` - 1 rows, or columns, have an entry above the bound.
-    largest = [np.zeros(length, dtype=sizes.dtype) for length in (n, m)]
-    for side, end in zip(largest, (row, column), strict=True):
-        np.maximum.at(side, end, sizes)
     limits_of_sides = [np.partition(side, len(side) - most)[len(side) - most] for side in largest]
     bound = min(limits_of_sides)
     if bound == limits_of_sides[0]:
