@@ -21,8 +21,8 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2135,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
-    "assignment": 12006,  # equal rows and columns; one kernel for small matrices; other assignments
-    "bipartite": 5085,  # columns of tables are named
+    "assignment": 12005,  # equal rows and columns; one kernel for small matrices; other assignments
+    "bipartite": 5234,  # columns of tables are named; small calls
     "certify": 5062,  # what a cut allows, with lower bounds; proofs of pits and of rankings
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 2024,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
@@ -30,26 +30,26 @@ LINES = {
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
-    "general_matching": 4975,  # columns of tables are named
+    "general_matching": 5420,  # columns of tables are named; small calls
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
-    "graph": 12178,  # one reader finds columns of all tables; block models of mines; gradients are refused
+    "graph": 12370,  # one reader finds columns of all tables; block models of mines; gradients are refused
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 3956,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 3015,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
-    "maxflow": 12418,  # attempts watch their progress; searches from both ends for any terminals
-    "mincost": 5588,  # supplies may stay where they are; large ones spoil no small ones
+    "kernels": 3026,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
+    "maxflow": 12714,  # small instances by one kernel each; searches from both ends for any terminals
+    "mincost": 5586,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 7288,  # pieces of several solvers are beside them; labelling and Karzanov's waves
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 6151,  # jobs in tables with other names; pits; diagonals; dearest pairs; assignments
-    "solving": 2167,  # types of options say what they may be; near options; the road of small calls
+    "solving": 2191,  # small instances by one kernel each; the road of small calls
     "steps": 2378,  # terminals are joined with what strong arcs reach from them
     "transportation": 5517,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.
-KINDS = 524
+KINDS = 532
 
 
 def lines() -> dict[str, int]:

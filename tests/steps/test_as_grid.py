@@ -26,7 +26,7 @@ from preflow.graph import recognised_grid
 from preflow.graph.neighbourhood import half_neighbourhood
 from preflow.graph.recognised_grid import possible_shapes, recognise_grid, sampled_steps
 from preflow.gridcut import api as gridcut_api
-from preflow.maxflow import features, policy
+from preflow.maxflow import features, policy, small
 from preflow.solving import call
 from preflow.solving.plan import Plan
 from preflow.solving.run import Control
@@ -40,6 +40,7 @@ WORTH_A_SEARCH = policy.worth_a_search_for_a_grid
 @pytest.fixture(autouse=True)
 def small_networks_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "worth_a_search_for_a_grid", lambda *given, **named: True)
+    monkeypatch.setattr(small, "FEW_ARCS", 0)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from ..solving.dispatch import renamed, thread_count
 from ..solving.plan import Plan
 from ..solving.timing import timed
 from ..stats import MatchingStats
+from . import small
 from .cover import trivial_cover
 from .match_arrays import Matching, empty_matching
 from .policy import choose, initial_for, worth_a_gpu
@@ -124,8 +125,22 @@ def bipartite_matching(
         if initial is None:
             raise InvalidInputError("initial must be a name, got None")
         initial, warm_start = "auto", renamed("initial", initial, "warm_start", warm_start)
-    call = MatchingCall.prepare(graph, initial, warm_start, request, ColumnNames(ends))
+    seconds: dict[str, float] = {}
+    with timed(seconds, "build"):
+        bipartite = as_bipartite_graph(graph, ColumnNames(ends))
+    if warm_start is None and initial == "auto":
+        quick = small.match(bipartite, request, seconds, _small_call)
+        if quick is not None:
+            return quick
+    call = MatchingCall.prepare(bipartite, initial, warm_start, request)
+    call.count(seconds)
     return call.run(call.matching, request)
+
+
+def _small_call(graph: BipartiteGraph) -> MatchingCall:
+    call = MatchingCall.prepare(graph, "auto", None, Request(METHODS, small.QUICK.method))
+    call.plan = small.QUICK
+    return call
 
 
 @dataclass(kw_only=True)

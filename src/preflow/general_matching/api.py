@@ -24,14 +24,16 @@ from ..errors import (
 from ..graph.edge_tables import ColumnNames
 from ..graph.placement import gpu_of_method, host_array
 from ..graph.scaling import is_close, size_of
-from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
+from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of, plain_graph
 from ..method_names import DeviceName, MatchingMethodName
 from ..progress import Reporter
-from ..solving.call import Call, Keywords, Request
+from ..solving.call import Call, Keywords, Request, is_plain
 from ..solving.dispatch import find_method, renamed, thread_count
 from ..solving.plan import Plan
+from ..solving.quick import Watch
 from ..solving.timing import timed
 from ..stats import GeneralMatchingStats
+from . import small
 from .integer_weights import IntegerWeights, WeightProof, finer_weights, integer_weights, limit_for
 from .policy import choose
 from .problem import METHODS
@@ -134,6 +136,19 @@ def matching(
     (9, [(0, 1), (2, 3)])
     >>> result.verify()
     """
+    if (
+        is_plain(method, device, threads, time_limit, progress, options)
+        and weight is None
+        and ends is warm_start is initial is None
+        and maximize is True
+        and perfect is maximum_cardinality is False
+    ):
+        watch = Watch()
+        plain = plain_graph(graph)
+        watch.begin_solve()
+        quick = None if plain is None else small.match(plain, small.LARGEST, watch, _small_call)
+        if quick is not None:
+            return quick
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
     for name, value in (
         ("maximize", maximize),
@@ -148,9 +163,17 @@ def matching(
     wanted = Wanted(bool(maximize), bool(perfect), bool(maximum_cardinality))
     if initial is not None:
         warm_start = renamed("initial", initial, "warm_start", warm_start)
+    if request.is_plain and warm_start is None:
+        quick = small.match(read, wanted, Watch(seconds), _small_call)
+        if quick is not None:
+            return quick
     call = GeneralMatchingCall.prepare(read, wanted, warm_start, request)
     call.count(seconds)
     return call.run(call.matching, request)
+
+
+def _small_call(graph: UndirectedGraph, wanted: Wanted) -> GeneralMatchingCall:
+    return GeneralMatchingCall.prepare(graph, wanted, None, Request(METHODS))
 
 
 def matching_of_reduction(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Indices
+from .links import NONE
 
 #: The partner of each vertex, -1 for none.
 Partners = NDArray[np.int64]
@@ -23,6 +24,24 @@ class BlossomDuals(NamedTuple):
     parent: NDArray[np.int64]
     #: shape (number of blossoms,): twice the dual of each blossom; not negative
     blossom: NDArray[np.int64]
+
+
+def duals_of(
+    vertex: NDArray[np.int64], parent: Indices, blossom_dual: NDArray[np.int64], spare: Indices
+) -> BlossomDuals:
+    """Return duals with the blossoms in use numbered from n on.
+
+    `parent` and `blossom_dual` have an entry for each node; the blossoms in `spare` are not in use.
+    """
+    n = len(vertex)
+    used = np.ones(len(parent), dtype=bool)
+    used[spare] = False
+    number = np.cumsum(used, dtype=np.int64) - 1
+    of_used = parent[used].astype(np.int64)
+    inside = of_used != int(NONE)
+    of_used[inside] = number[of_used[inside]]
+    of_used[~inside] = -1
+    return BlossomDuals(vertex, of_used, blossom_dual[n:][used[n:]])
 
 
 class DualStep(NamedTuple):

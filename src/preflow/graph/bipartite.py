@@ -10,6 +10,7 @@ thread with its own stream.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
@@ -19,10 +20,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import AnyArray, Array, DictInput, DType, EdgesInput, Indices, Restorer, TableInput
+from ..arrays import (
+    AnyArray,
+    Array,
+    DictInput,
+    DType,
+    EdgesInput,
+    Indices,
+    Int64,
+    Integers,
+    Restorer,
+    TableInput,
+)
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError, UnsuitableMethodError
+from ..kernels.kernel import kernel
 from .bipartite_input import (
     as_index,
     ascends,
@@ -46,6 +59,7 @@ if TYPE_CHECKING:
 #: Labels go up to the number of vertices, and the two largest numbers of 32 bits have another meaning.
 #: Kernels step through edges and vertices by the number of threads of a GPU, and must not pass 2**32.
 MOST_VERTICES = MOST_EDGES = 2**32 - 2**25
+_INTEGERS = np.dtype(np.int32), np.dtype(np.int64)
 
 
 class Adjacency(NamedTuple):
@@ -55,6 +69,21 @@ class Adjacency(NamedTuple):
     #: ``neighbour[first[v] : first[v + 1]]``
     first: Indices
     neighbour: Indices  #: the same dtype, shape (number of edges,)
+
+
+@kernel
+def are_lines(first: Integers, neighbour: Integers, across: Int64) -> bool:
+    """Whether the lines of a compressed matrix ascend to its end, and all entries are below `across`."""
+    before = first[0]
+    if before != 0 or first[len(first) - 1] != len(neighbour):
+        return False
+    wrong = 0
+    for begin in first:
+        wrong += begin < before
+        before = begin
+    for other in neighbour:
+        wrong += other < 0 or other >= across
+    return wrong == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,6 +403,42 @@ class BipartiteGraph(HostArrays):
         labels = edges.row_labels, edges.column_labels
         plain = cls.from_arrays(edges.row, edges.column, shape=(len(labels[0]), len(labels[1])))
         return replace(plain, row_labels=labels[0], column_labels=labels[1], _checked=True)
+
+
+def of_plain_rows(matrix: AnyArray) -> BipartiteGraph | None:
+    """Read a CSR matrix of SciPy with the usual arrays in one pass; None if anything might be wrong."""
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is None or type(matrix) not in (sparse.csr_array, sparse.csr_matrix):
+        return None
+    first, neighbour, data, shape = matrix.indptr, matrix.indices, matrix.data, matrix.shape
+    for part in (first, neighbour):
+        if type(part) is not np.ndarray or part.dtype not in _INTEGERS or part.ndim != 1:
+            return None
+        flags = part.flags
+        if not (flags.c_contiguous and flags.aligned and flags.writeable):
+            return None
+    if type(data) is not np.ndarray or data.shape != neighbour.shape or len(shape) != 2:
+        return None
+    if data.dtype.kind in "fc" and len(data) and data[0] != data[0]:
+        return None
+    num_rows, num_columns = shape
+    if not (type(num_rows) is type(num_columns) is int):
+        return None
+    if max(num_rows, num_columns, len(data)) >= MOST_EDGES or len(first) != num_rows + 1:
+        return None
+    if not (first.dtype == neighbour.dtype and are_lines(first, neighbour, num_columns)):
+        return None
+    graph = object.__new__(BipartiteGraph)
+    graph.__dict__.update(
+        num_rows=num_rows,
+        num_columns=num_columns,
+        _rows=Adjacency(as_index(first, np.uint32), as_index(neighbour, np.uint32)),
+        _columns=None,
+        row_labels=None,
+        column_labels=None,
+        restore=None,
+    )
+    return graph
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -32,7 +32,7 @@ from .edge_tables import (
     refuse_lower_bounds,
     says_ends,
 )
-from .network import FlowNetwork, MaxFlowProblem
+from .network import FlowNetwork, MaxFlowProblem, plain_arcs
 from .placement import host_array, is_tensor, restorer_of
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ def as_flow_problem(
 
     The network may be anything that `as_flow_network` takes, or a GridNetwork, of which all arcs are created.
     """
+    if type(network) is tuple and len(network) == 3:
+        plain = plain_arcs(*network)
+        if plain is not None:
+            (names or USUAL_NAMES).check_unused(network)
+            return FlowNetwork._of_plain(plain), source, sink
     if is_grid(network):
         (names or USUAL_NAMES).check_unused(network)
         if source is not None or sink is not None:
@@ -138,12 +143,13 @@ def as_bipartite_graph(graph: Any, names: ColumnNames | None = None) -> Bipartit
     columns "row" and "column". Every stored entry of a sparse matrix is an edge, and every nonzero entry of a
     dense one. A DataFrame without these columns is a matrix with its labels.
     """
-    from .bipartite import BipartiteGraph  # here, since networks do without
+    from .bipartite import BipartiteGraph, of_plain_rows  # here, since networks do without
 
-    if isinstance(graph, BipartiteGraph | tuple):
+    plain = graph if isinstance(graph, BipartiteGraph) else of_plain_rows(graph)
+    if plain is not None or isinstance(graph, tuple):
         (names or USUAL_NAMES).check_unused(graph)
-    if isinstance(graph, BipartiteGraph):
-        return graph
+    if plain is not None:
+        return plain
     if isinstance(graph, tuple):
         if len(graph) != 2:
             raise InvalidInputError(

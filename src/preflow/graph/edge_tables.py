@@ -101,6 +101,8 @@ class ColumnNames(NamedTuple):
 
     def check_unused(self, given: object) -> None:
         """Raise InvalidInputError if there are names, and what is given has none."""
+        if self == USUAL_NAMES:
+            return
         for argument, name in self._asdict().items():
             if name is not None:
                 raise InvalidInputError(

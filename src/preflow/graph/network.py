@@ -14,16 +14,26 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Rational
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ..arrays import AnyArray, Array, DictInput, EdgesInput, Restorer, TableInput
+from ..arrays import (
+    AnyArray,
+    Array,
+    DictInput,
+    EdgesInput,
+    Int64,
+    Numbers,
+    Restorer,
+    TableInput,
+)
 from ..checks import wrong_entry
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..kernels.kernel import kernel
 from ..solving.read_only import ReadOnlyArrays
 from .edge_tables import (
     Attribute,
@@ -56,11 +66,14 @@ if TYPE_CHECKING:
     from .networkx_edges import EdgeFunction
 
 INT64_MAX = np.iinfo(np.int64).max
+_INTEGER, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
 #: A larger number of vertices is a mistake in the input: the arrays of a solve would take petabytes.
 MOST_VERTICES = 2**46
 #: Kernels on a GPU number the vertices and the two terminals with 32-bit integers, so a network on a GPU must
 #: have fewer vertices than this.
 TOO_MANY_VERTICES = 2**32 - 4
+#: Networks with as many vertices or more have indices of 64 bits.
+MOST_INDICES = np.int64(2**32 - 1)
 #: All integers up to this one are exact in float64.
 EXACT_FLOAT = float(2**53)
 
@@ -194,11 +207,31 @@ class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         >>> FlowNetwork.from_arrays([0, 0, 1], [1, 2, 2], [3, 1, 2])
         FlowNetwork(3 vertices, 3 arcs, int64)
         """
+        if cls is FlowNetwork and reverse_capacity is num_vertices is None:
+            plain = plain_arcs(tail, head, capacity)
+            if plain is not None:
+                return cls._of_plain(plain)
         if any(is_on_gpu(values) for values in (tail, head, capacity, reverse_capacity)):
             return network_on_device(tail, head, capacity, reverse_capacity, num_vertices)
         arrays: Any = (num_vertices, tail, head, capacity)  # the constructor converts them
         restore = restorer_of(tail, head, capacity, reverse_capacity)
         return cls(*arrays, reverse_capacity=cast(Any, reverse_capacity), restore=restore)
+
+    @classmethod
+    def _of_plain(cls, arcs: PlainArcs) -> FlowNetwork:
+        network = object.__new__(cls)
+        network.__dict__.update(
+            num_vertices=arcs.num_vertices,
+            tail=arcs.tail,
+            head=arcs.head,
+            capacity=arcs.numbers,
+            reverse_capacity=None,
+            labels=None,
+            saturated=False,
+            restore=None,
+            _label_index=None,
+        )
+        return network
 
     @classmethod
     def from_scipy(cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix) -> FlowNetwork:
@@ -541,6 +574,63 @@ def frozen(values: Array, dtype: DTypeLike) -> Array:
     copy = np.array(values, dtype=dtype, order="C")
     copy.flags.writeable = False
     return copy
+
+
+@kernel
+def copy_arcs(
+    tail: NDArray[np.int64],
+    head: NDArray[np.int64],
+    capacity: Numbers,
+    ends: NDArray[np.uint32],
+    copied: Numbers,
+) -> Int64:
+    """Copy arcs and return the number of vertices, -1 unless all numbers are what a network may have."""
+    largest = np.int64(-1)
+    for i in range(len(tail)):
+        largest = max(largest, tail[i], head[i])
+        if not (tail[i] >= 0 and head[i] >= 0 and largest < MOST_INDICES and capacity[i] >= 0):
+            return np.int64(-1)
+        ends[0, i] = tail[i]
+        ends[1, i] = head[i]
+        copied[i] = capacity[i]
+    return largest + 1
+
+
+class PlainArcs(NamedTuple):
+    """Arcs in read-only arrays that nobody else has, checked."""
+
+    num_vertices: int
+    tail: NDArray[np.uint32]
+    head: NDArray[np.uint32]
+    numbers: Array  #: int64 or float64: not negative
+
+
+def plain_arcs(*arrays: Any) -> PlainArcs | None:
+    """Read both ends and a number of each arc in one pass; None if anything might be wrong.
+
+    The arrays are those of NumPy of the usual dtypes, or lists of integers.
+    """
+    try:
+        made = [np.array(part) if type(part) is list else part for part in arrays]
+    except (OverflowError, ValueError):
+        return None
+    for k, part in enumerate(made):
+        if type(part) is not np.ndarray or part.ndim != 1:
+            return None
+        if not part.flags.c_contiguous or not part.flags.aligned:
+            made[k] = np.require(part, requirements=["C", "A"])
+    tail, head, numbers = made
+    size, kind = len(tail), numbers.dtype
+    if not tail.dtype is head.dtype is _INTEGER or not size == len(head) == len(numbers):
+        return None
+    if kind is not _INTEGER and (kind is not _FLOAT or type(arrays[2]) is list):
+        return None
+    ends, copied = np.empty((2, size), np.uint32), np.empty(size, kind)
+    count = copy_arcs(tail, head, numbers, ends, copied)
+    if count < 0:
+        return None
+    ends.flags.writeable = copied.flags.writeable = False
+    return PlainArcs(int(count), ends[0], ends[1], copied)
 
 
 def _count(value: Any, name: str) -> int:

@@ -50,7 +50,7 @@ from .edge_tables import (
     usual_attribute,
     usual_column,
 )
-from .network import check_ends, column_values, frozen, read_signed, vertex_ids
+from .network import PlainArcs, check_ends, column_values, frozen, plain_arcs, read_signed, vertex_ids
 from .networkx_edges import GraphEdges, is_networkx, read_networkx
 from .placement import HostArrays, restorer_of
 from .sparse_input import read_sparse
@@ -131,6 +131,20 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
     def __repr__(self) -> str:
         weights = "no weights" if self.weight is None else f"weights of {self.weight.dtype}"
         return f"UndirectedGraph({self.num_vertices:,} vertices, {self.num_edges:,} edges, {weights})"
+
+    @classmethod
+    def _of_plain(cls, arcs: PlainArcs, *, weighted: bool) -> UndirectedGraph:
+        graph = object.__new__(cls)
+        graph.__dict__.update(
+            num_vertices=arcs.num_vertices,
+            tail=arcs.tail,
+            head=arcs.head,
+            weight=arcs.numbers if weighted else None,
+            labels=None,
+            restore=None,
+            _label_index=None,
+        )
+        return graph
 
     @classmethod
     def from_arrays(
@@ -380,6 +394,16 @@ def _weights(values: AnyArray, name: str) -> Array:
     if larger:
         raise CapacityOverflowError(f"{name} has an integer that does not fit int64")
     return weight
+
+
+def plain_graph(graph: GraphInput) -> UndirectedGraph | None:
+    """Read a tuple of arrays in one pass, weights being integers; None if anything might be wrong."""
+    if type(graph) is not tuple or len(graph) not in (2, 3):
+        return None
+    arcs = plain_arcs(graph[0], graph[1], graph[-1])
+    if arcs is None or arcs.num_vertices > MOST_VERTICES or arcs.numbers.dtype.kind != "i":
+        return None
+    return UndirectedGraph._of_plain(arcs, weighted=len(graph) == 3)
 
 
 def as_undirected_graph(

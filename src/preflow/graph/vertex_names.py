@@ -100,6 +100,11 @@ class VertexNames:
 
         InvalidInputError: a vertex is both.
         """
+        if type(source) is type(sink) is int and self._label_index is None and source != sink:
+            ends, size = np.empty(2, np.int64), self.num_vertices
+            if 0 <= source < size and 0 <= sink < size:
+                ends[0], ends[1] = source, sink
+                return ends[:1], ends[1:]
         sources, sinks = self.vertices(source, "source"), self.vertices(sink, "sink")
         both = set(sources.tolist()).intersection(sinks.tolist())
         if both:

@@ -32,7 +32,7 @@ from ..solving.timing import timed
 from ..stats import SolveStats, added_up
 from ..steps.second_stage import HostSecondStage
 from ..steps.step import FlowProblem, SecondStage
-from . import policy
+from . import policy, small
 from .problem import METHODS
 from .result import (
     Kind,
@@ -182,6 +182,9 @@ def smallest_cut(kind: type[Kind], problem: FlowProblem, request: Request, *, cl
 
     `clear` is as in :func:`preflow.maxflow.policy.worth_a_search_for_a_grid`.
     """
+    quick = small.cut(kind, problem, request, _small_call)
+    if quick is not None:
+        return quick
     found, request = cut_as_grid(kind, problem, request, clear=clear)
     if found is None:
         found, request = cut_contracted(kind, problem, request)
@@ -189,6 +192,10 @@ def smallest_cut(kind: type[Kind], problem: FlowProblem, request: Request, *, cl
         return found
     call = FlowCall.of(problem, request)
     return call.run(partial(call.solve, kind), request)
+
+
+def _small_call(problem: FlowProblem) -> FlowCall:
+    return FlowCall.of(problem, Request(METHODS), lambda: small.QUICK)
 
 
 def cut_as_grid(

@@ -83,6 +83,27 @@ class Keywords(TypedDict, total=False):
     options: Mapping[str, Any] | None
 
 
+AUTO = "auto"
+
+
+def is_plain(
+    method: str,
+    device: str,
+    threads: int | None,
+    time_limit: float | None,
+    progress: bool | Reporter,
+    options: Mapping[str, Any] | None,
+) -> bool:
+    """Whether these arguments of a call are the defaults."""
+    return (
+        method is device is AUTO
+        and threads is None
+        and time_limit is None
+        and progress is False
+        and options is None
+    )
+
+
 @dataclass(frozen=True)
 class Request:
     """The arguments that the functions of all problems share, checked.
@@ -105,6 +126,8 @@ class Request:
     options: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        if self.is_plain:
+            return
         check_name(self.method)
         check_options(self.options)
         object.__setattr__(self, "time_limit", check_time_limit(self.time_limit))
@@ -117,6 +140,11 @@ class Request:
     def most_threads(self) -> int:
         """The number of CPU threads that a solve may use."""
         return most_threads(self.threads)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether these are the defaults, so that a small instance may take the road of small calls."""
+        return is_plain(self.method, self.device, self.threads, self.time_limit, self.progress, self.options)
 
     @property
     def may_look_for_gpu(self) -> bool:

@@ -55,20 +55,32 @@ def counted_as_compiling(what: str = "") -> Iterator[None]:
         end_compiling()
 
 
-@contextmanager
-def timed(seconds: dict[str, float], phase: str, finish: Callable[[], None] | None = None) -> Iterator[None]:
+class timed:  # noqa: N801 (it reads as a word of the statement)
     """Add the time of the block to that of its phase, and the time of compiling to "compile".
 
-    `finish` waits until work that the block only started is done, as on a GPU.
+    `finish` waits until work that the block only started is done, as on a GPU. A block that raises adds none.
     """
-    start, compiled = time.perf_counter(), compile_seconds()
-    yield
-    if finish is not None:
-        finish()
-    compiling = compile_seconds() - compiled
-    seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - start - compiling
-    if compiling:
-        seconds["compile"] = seconds.get("compile", 0.0) + compiling
+
+    __slots__ = ("_compiled", "_finish", "_phase", "_seconds", "_start")
+
+    def __init__(
+        self, seconds: dict[str, float], phase: str, finish: Callable[[], None] | None = None
+    ) -> None:
+        self._seconds, self._phase, self._finish = seconds, phase, finish
+
+    def __enter__(self) -> None:
+        self._start, self._compiled = time.perf_counter(), compile_seconds()
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is not None:
+            return
+        if self._finish is not None:
+            self._finish()
+        seconds, compiling = self._seconds, compile_seconds() - self._compiled
+        taken = time.perf_counter() - self._start - compiling
+        seconds[self._phase] = seconds.get(self._phase, 0.0) + taken
+        if compiling:
+            seconds["compile"] = seconds.get("compile", 0.0) + compiling
 
 
 def solving_seconds(seconds: Mapping[str, float]) -> float:

@@ -11,8 +11,7 @@ from ...errors import InvalidInputError
 from ...graph.cost_edges import with_edges_read
 from ...method_names import AssignmentMethodName, DeviceName
 from ...progress import Reporter
-from ...solving.call import Request
-from ...solving.quick import is_plain
+from ...solving.call import Request, is_plain
 from ...solving.timing import timed
 from ..problem import METHODS
 from ..result import AssignmentResult

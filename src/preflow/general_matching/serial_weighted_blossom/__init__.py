@@ -67,7 +67,7 @@ from ...graph.undirected import Neighbours
 from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ..links import NONE
-from ..solution import BlossomDuals, GeneralState, Partners
+from ..solution import GeneralState, Partners, duals_of
 from .search import match_vertices, run_searches
 from .start import Initial, first_duals
 from .state import SPARE, WeightedForest, new_forest
@@ -130,16 +130,10 @@ def solve(
 
 
 def _state(forest: WeightedForest, mate: Indices, finished: bool) -> GeneralState:
-    """Return the state with the blossoms in use numbered from n on."""
-    n, nodes = len(mate), len(forest.parent)
-    used = np.ones(nodes, dtype=bool)
-    used[forest.spare[: int(forest.sizes[SPARE])]] = False
-    number = np.cumsum(used, dtype=np.int64) - 1
-    parent = forest.parent[used].astype(np.int64)
-    inside = parent != int(NONE)
-    parent[inside] = number[parent[inside]]
-    parent[~inside] = -1
-    duals = BlossomDuals(forest.dual, parent, forest.blossom_dual[n:][used[n:]])
+    """Return the state."""
+    n = len(mate)
+    spare = forest.spare[: int(forest.sizes[SPARE])]
+    duals = duals_of(forest.dual, forest.parent, forest.blossom_dual, spare)
     found = mate.astype(np.int64)
     found[found == n] = -1
     return GeneralState(found, finished, duals=duals)

@@ -90,55 +90,135 @@ class WeightedForest(NamedTuple):
     sizes: NDArray[np.uint64]  #: shape (7,)
 
 
+def nodes_of(num_vertices: int) -> int:
+    """Return the number of nodes that a graph needs.
+
+    Half as many blossoms as vertices are in use at most, a search makes half as many more at most, and the
+    last part is for blossoms that lead to their largest child.
+    """
+    return 2 * num_vertices + num_vertices // 4
+
+
 def new_forest(num_vertices: int, num_edges: int) -> WeightedForest:
     """Return the state without matching, blossoms and duals."""
-    # Half as many blossoms as vertices are in use at most, a search makes half as many more at most, and the
-    # last part is for blossoms that lead to their largest child.
-    n, nodes = num_vertices, 2 * num_vertices + num_vertices // 4
-    vertices, all_nodes = np.arange(n, dtype=np.uint32), np.arange(nodes, dtype=np.uint32)
-
-    def filled(size: int, value: int = int(NONE)) -> Indices:
-        return np.full(size, value, dtype=np.uint32)
-
-    spare = all_nodes[n:][::-1].copy()
-    sizes = np.zeros(7, dtype=np.uint64)
-    sizes[SPARE] = len(spare)
-    return WeightedForest(
-        dual=np.zeros(n, dtype=np.int64),
-        added=np.zeros(nodes, dtype=np.int64),
-        top=vertices.copy(),
-        size=filled(nodes, 1),
-        following=filled(n),
-        first=all_nodes.copy(),
-        last=all_nodes.copy(),
-        group=all_nodes.copy(),
-        label=np.zeros(nodes, dtype=np.uint8),
-        since=np.zeros(nodes, dtype=np.int64),
-        inner=all_nodes.copy(),
-        outer=filled(nodes),
-        from_even=filled(nodes),
-        to_odd=filled(nodes),
-        blossom_dual=np.zeros(nodes, dtype=np.int64),
-        parent=filled(nodes),
-        child=filled(nodes),
-        sibling=filled(nodes),
-        link_from=filled(nodes),
-        link_to=filled(nodes),
-        seen=filled(nodes, 0),
-        key=np.zeros(nodes, dtype=np.int64),
-        place=filled(nodes),
-        heap=filled(nodes, 0),
-        edge_key=np.zeros(num_edges, dtype=np.int64),
-        edge_from=filled(num_edges, 0),
-        edge_to=filled(num_edges, 0),
-        labelled=filled(2 * nodes, 0),
-        to_scan=filled(n, 0),
-        spare=spare,
-        leading=filled(len(spare), 0),
-        terminal=np.zeros(2, dtype=np.uint64),
-        time=np.zeros(2, dtype=np.int64),
-        sizes=sizes,
+    n, nodes = num_vertices, nodes_of(num_vertices)
+    numbers, words = np.int64, np.uint32
+    forest = WeightedForest(
+        dual=np.empty(n, numbers),
+        added=np.empty(nodes, numbers),
+        top=np.empty(n, words),
+        size=np.empty(nodes, words),
+        following=np.empty(n, words),
+        first=np.empty(nodes, words),
+        last=np.empty(nodes, words),
+        group=np.empty(nodes, words),
+        label=np.empty(nodes, np.uint8),
+        since=np.empty(nodes, numbers),
+        inner=np.empty(nodes, words),
+        outer=np.empty(nodes, words),
+        from_even=np.empty(nodes, words),
+        to_odd=np.empty(nodes, words),
+        blossom_dual=np.empty(nodes, numbers),
+        parent=np.empty(nodes, words),
+        child=np.empty(nodes, words),
+        sibling=np.empty(nodes, words),
+        link_from=np.empty(nodes, words),
+        link_to=np.empty(nodes, words),
+        seen=np.empty(nodes, words),
+        key=np.empty(nodes, numbers),
+        place=np.empty(nodes, words),
+        heap=np.empty(nodes, words),
+        edge_key=np.empty(num_edges, numbers),
+        edge_from=np.empty(num_edges, words),
+        edge_to=np.empty(num_edges, words),
+        labelled=np.empty(2 * nodes, words),
+        to_scan=np.empty(n, words),
+        spare=np.empty(nodes - n, words),
+        leading=np.empty(nodes - n, words),
+        terminal=np.empty(2, np.uint64),
+        time=np.empty(2, numbers),
+        sizes=np.empty(7, np.uint64),
     )
+    clear_forest(forest)
+    return forest
+
+
+@kernel
+def part_of_forest(
+    forest: WeightedForest, n: np.uint64, nodes: np.uint64, num_edges: np.uint64
+) -> WeightedForest:
+    """Return the part of a memory that a smaller graph needs."""
+    return WeightedForest(
+        forest.dual[:n],
+        forest.added[:nodes],
+        forest.top[:n],
+        forest.size[:nodes],
+        forest.following[:n],
+        forest.first[:nodes],
+        forest.last[:nodes],
+        forest.group[:nodes],
+        forest.label[:nodes],
+        forest.since[:nodes],
+        forest.inner[:nodes],
+        forest.outer[:nodes],
+        forest.from_even[:nodes],
+        forest.to_odd[:nodes],
+        forest.blossom_dual[:nodes],
+        forest.parent[:nodes],
+        forest.child[:nodes],
+        forest.sibling[:nodes],
+        forest.link_from[:nodes],
+        forest.link_to[:nodes],
+        forest.seen[:nodes],
+        forest.key[:nodes],
+        forest.place[:nodes],
+        forest.heap[:nodes],
+        forest.edge_key[:num_edges],
+        forest.edge_from[:num_edges],
+        forest.edge_to[:num_edges],
+        forest.labelled[: nodes + nodes],
+        forest.to_scan[:n],
+        forest.spare[: nodes - n],
+        forest.leading[: nodes - n],
+        forest.terminal,
+        forest.time,
+        forest.sizes,
+    )
+
+
+@kernel
+def clear_forest(forest: WeightedForest) -> None:
+    """Set the state without matching, blossoms and duals."""
+    n, nodes = np.uint64(len(forest.dual)), np.uint64(len(forest.parent))
+    for node in range(nodes):
+        forest.added[node] = 0
+        forest.size[node] = 1
+        forest.first[node] = node
+        forest.last[node] = node
+        forest.group[node] = node
+        forest.label[node] = 0
+        forest.since[node] = 0
+        forest.inner[node] = node
+        forest.outer[node] = NONE
+        forest.from_even[node] = NONE
+        forest.to_odd[node] = NONE
+        forest.blossom_dual[node] = 0
+        forest.parent[node] = NONE
+        forest.child[node] = NONE
+        forest.sibling[node] = NONE
+        forest.link_from[node] = NONE
+        forest.link_to[node] = NONE
+        forest.seen[node] = 0
+        forest.key[node] = 0
+        forest.place[node] = NONE
+    for v in range(n):
+        forest.dual[v] = 0
+        forest.top[v] = v
+        forest.following[v] = NONE
+    for k in range(nodes - n):
+        forest.spare[k] = nodes - ONE - np.uint64(k)
+    forest.sizes[:] = ZERO
+    forest.sizes[SPARE] = nodes - n
 
 
 @kernel

@@ -86,11 +86,10 @@ from ...kernels.csr_build import InputArcs, Pairs, residual_arc, terminal_capaci
 from ...kernels.kernel import kernel
 from ...method_names import FlowMethodName
 from ...progress import Reporter
-from ...solving.call import Request
+from ...solving.call import Request, is_plain
 from ...solving.dispatch import usable_cpus
 from ...solving.method import Method
 from ...solving.plan import Plan
-from ...solving.quick import is_plain
 from ...solving.run import Control, Deadline, run_interruptibly
 from ...solving.timing import timed
 from ...stats import SolveStats, added_up
