@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, Array
 from ..assignment.api import linear_assignment
 from ..assignment.api.call import assign_from
+from ..assignment.policy import FEW_LEFT, share_left_by_minima
 from ..assignment.result import AssignmentResult
 from ..assignment.serial_cost_scaling import Start
 from ..bipartite.api import bipartite_matching
@@ -582,12 +583,15 @@ def _from_centre(
 ) -> AssignmentResult:
     """Solve costs less the means of rows and columns: rows and columns may be in any units.
 
+    Where most rows have some column's least cost as it is, searches are few, and costs stay as they are.
     Means change no assignment of all rows. If there is none, the costs themselves are solved, since the
     prices of rows and columns that are left over must be the largest.
     """
     n = matrix.shape[0]
     means = np.zeros(n), np.zeros(n)
     first, column = matrix.indptr.astype(np.uint64), matrix.indices.astype(np.uint32)
+    if n == 0 or share_left_by_minima(SparseCosts(first, column, whole, n)) <= FEW_LEFT:
+        return _assignment(matrix, whole, False, limits)
     degree = np.bincount(column, minlength=n).astype(np.float64)
     subtract_means(first, column, costs, degree, *means, np.zeros(n), np.uint64(MOST_SWEEPS), SETTLED)
     u, v = (np.rint(mean / tolerance).astype(np.int64) for mean in means)
