@@ -46,6 +46,8 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     reductions.bottleneck_assignment: {"cost": [[1, 2], [2, 1]]},
     reductions.assign_jobs: {"cost": [[1, 2], [2, 1]]},
     reductions.disjoint_paths: {"network": NETWORK, "source": 0, "sink": 3},
+    reductions.total_variation: {"graph": ([0, 1], [1, 2], [1, 1]), "y": [1, 2, 3]},
+    reductions.isotonic_regression: {"order": ([0, 1], [1, 2]), "y": [1, 2, 3]},
     reductions.round_matrix: {"matrix": [[0.5, 1.5], [1.5, 0.5]]},
     vision.alpha_expansion: LABELS,
     vision.alpha_beta_swap: LABELS,

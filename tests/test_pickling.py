@@ -130,6 +130,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "GridCutBatchResult": lambda: preflow.grid_cut_batch(IMAGE[None] * 2, 1 - IMAGE[None], 1),
         "GridNetwork": lambda: GRID,
         "BottleneckAssignment": lambda: reductions.bottleneck_assignment([[1, 2], [4, 4]]),
+        "GraphFit": lambda: reductions.isotonic_regression(([0, 1], [1, 2]), [3, 1, 2]),
         "JobAssignment": lambda: reductions.assign_jobs([[1, 2], [4, 4]], limit=2),
         "JobsAsMinCostFlow": lambda: reductions.JobsAsMinCostFlow.of([[1, 2], [4, 4]]),
         "LabelEnergy": lambda: labels,

@@ -96,6 +96,7 @@ RESULTS = {
         "CheapPaths",
         "FeasibleFlow",
         "FlowAndCut",
+        "GraphFit",
         "JobAssignment",
         "ProjectSelection",
     ),

@@ -42,7 +42,7 @@ LINES = {
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 7288,  # pieces of several solvers are beside them; labelling and Karzanov's waves
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
-    "reductions": 6155,  # jobs in tables with other names; pits; diagonals; dearest pairs; assignments
+    "reductions": 6470,  # jobs in tables with other names; pits; diagonals; dearest pairs; assignments
     "solving": 2191,  # small instances by one kernel each; the road of small calls
     "steps": 2378,  # terminals are joined with what strong arcs reach from them
     "transportation": 5517,  # masses may stay; large ones spoil no small ones; small items list all pairs

@@ -149,6 +149,11 @@ def samples() -> dict[str, Sample]:
         "BottleneckAssignment": _both(
             reductions.bottleneck_assignment, ([[1, 2, 9], [2, 9, 9], [9, 6, 5]],), ([[3, 2, 8], [7, 9, 1]],)
         ),
+        "GraphFit": _both(
+            reductions.total_variation,
+            (([0, 1, 2], [1, 2, 3], [1, 1, 1]), [0, 1, 8, 9]),
+            (([0, 1, 2], [1, 2, 3], [1, 2, 1]), [3, 1, 5, 9]),
+        ),
         "JobAssignment": _both(reductions.assign_jobs, ([[1, 2], [4, 4]],), ([[3, 2], [1, 4]],), limit=2),
         "FeasibleFlow": _both(reductions.feasible_flow, (COSTS, [3, 0, -3]), (COSTS, [2, 0, -2])),
         "FlowAndCut": Sample(

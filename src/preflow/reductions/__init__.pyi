@@ -5,6 +5,9 @@ from .circulation import MaxFlowAsCirculation as MaxFlowAsCirculation
 from .feasible import CirculationAsMaxFlow as CirculationAsMaxFlow
 from .feasible import FeasibleFlow as FeasibleFlow
 from .feasible import feasible_flow as feasible_flow
+from .fitting import GraphFit as GraphFit
+from .fitting import isotonic_regression as isotonic_regression
+from .fitting import total_variation as total_variation
 from .general_matchings import EdgeCover as EdgeCover
 from .general_matchings import GeneralBMatching as GeneralBMatching
 from .general_matchings import PostmanTour as PostmanTour
