@@ -34,10 +34,10 @@ LINES = {
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 12370,  # one reader finds columns of all tables; block models of mines; gradients are refused
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
-    "integrations": 3956,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
+    "integrations": 3962,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 3026,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
-    "maxflow": 12714,  # small instances by one kernel each; searches from both ends for any terminals
+    "kernels": 3043,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
+    "maxflow": 12716,  # small instances by one kernel each; searches from both ends for any terminals
     "mincost": 5586,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 7288,  # pieces of several solvers are beside them; labelling and Karzanov's waves

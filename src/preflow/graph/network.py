@@ -28,6 +28,7 @@ from ..arrays import (
     Numbers,
     Restorer,
     TableInput,
+    Untyped,
 )
 from ..checks import wrong_entry
 from ..cuda import runtime
@@ -605,7 +606,7 @@ class PlainArcs(NamedTuple):
     numbers: Array  #: int64 or float64: not negative
 
 
-def plain_arcs(*arrays: Any) -> PlainArcs | None:
+def plain_arcs(*arrays: Untyped) -> PlainArcs | None:
     """Read both ends and a number of each arc in one pass; None if anything might be wrong.
 
     The arrays are those of NumPy of the usual dtypes, or lists of integers.

@@ -254,9 +254,8 @@ def _build_pairs(
     free, latest = (latest, latest[:0]) if len(residual) == 2 * count else (np.empty_like(latest), latest)
     free[:] = first_out[:-1]
     limit = np.int64(np.iinfo(residual_dtype).max)
-    largest, within, shared = csr_build.place_pairs(
-        arcs, group_end, order, larger_end, free, latest, pairs, residual, limit
-    )
+    sorted_arcs = csr_build.SortedArcs(group_end, order, larger_end)
+    largest, within, shared = csr_build.place_pairs(arcs, sorted_arcs, free, latest, pairs, residual, limit)
     return _Built(pairs, filled=_Filled(residual, int(largest), within, shared))
 
 
@@ -310,7 +309,7 @@ def _in_local_order(
     first_out: Array, head: Array, reverse: Array, residual: Array, inner: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Return the arrays with vertices in breadth-first order if that brings their neighbours closer."""
-    from ..kernels.breadth_first_numbers import number_breadth_first  # only large networks need it
+    from ..kernels.breadth_first_numbers import Rows, number_breadth_first  # only large networks need it
 
     scattered = _scatter_of_heads(first_out, head)
     if scattered < SCATTERED_HEADS:
@@ -320,8 +319,8 @@ def _in_local_order(
     number[n + 1] += 1
     new_head, new_reverse = np.empty((2, len(head)), dtype=head.dtype)
     new_first_out, new_residual = np.empty_like(first_out), np.empty_like(residual)
-    new = (new_first_out, new_head, new_reverse, new_residual)
-    done = number_breadth_first(first_out, head, reverse, residual, number[:n], queue, *new)
+    new = Rows(new_first_out, new_head, new_reverse, new_residual)
+    done = number_breadth_first(Rows(first_out, head, reverse, residual), number[:n], queue, new)
     if not done or _scatter_of_heads(new_first_out, new_head) > scattered / 2:
         return first_out, head, reverse, residual, inner
     return *new, number[inner]

@@ -8,11 +8,11 @@ capacities.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, Untyped
 from ..assignment.api import linear_assignment as _assign_on_host
 from ..errors import InvalidInputError, MissingDependencyError
 from ..mincost.api import min_cost_flow as _flow_on_host
@@ -190,7 +190,7 @@ def min_cost_flow(
     return Flow(total, *map(jax.lax.stop_gradient, rest))
 
 
-def _floats(**arrays: AnyArray) -> list[Any]:
+def _floats(**arrays: AnyArray) -> list[Untyped]:
     """Return arrays of JAX. InvalidInputError: one has no floats."""
     for name, array in arrays.items():
         if not jnp.issubdtype(jnp.asarray(array).dtype, jnp.floating):
@@ -198,23 +198,23 @@ def _floats(**arrays: AnyArray) -> list[Any]:
     return [jnp.asarray(array) for array in arrays.values()]
 
 
-def _like(array: Any, *shapes: tuple[int, ...]) -> tuple[Any, ...]:
+def _like(array: Untyped, *shapes: tuple[int, ...]) -> tuple[Untyped, ...]:
     """Return what JAX knows before a call of arrays in these shapes with the dtype of another one."""
     return tuple(jax.ShapeDtypeStruct(shape, array.dtype) for shape in shapes)
 
 
-def _call(solve: Callable[..., Any], found: tuple[Any, ...], *arrays: Any) -> Any:
+def _call(solve: Callable[..., Untyped], found: tuple[Untyped, ...], *arrays: Untyped) -> Untyped:
     """Return what `solve` finds on the host, in the shapes and dtypes of `found`."""
 
-    def on_host(*given: Any) -> tuple[Array, ...]:
+    def on_host(*given: Untyped) -> tuple[Array, ...]:
         host = [np.asarray(each) for each in given]
         wide = [each.astype(np.float32) if each.dtype.itemsize < 4 else each for each in host]
         return tuple(np.asarray(part, kind.dtype) for part, kind in zip(solve(*wide), found, strict=True))
 
-    def call(*arrays: Any) -> Any:
+    def call(*arrays: Untyped) -> Untyped:
         return jax.pure_callback(on_host, found, *arrays, vmap_method="broadcast_all")
 
-    def refuse(primals: Any, tangents: Any) -> Any:
+    def refuse(primals: Untyped, tangents: Untyped) -> Untyped:
         raise InvalidInputError(
             "the cost of an optimum has no second derivatives, since it is piecewise linear: do not "
             "differentiate its gradient, or apply jax.lax.stop_gradient to the gradient first"
@@ -225,11 +225,13 @@ def _call(solve: Callable[..., Any], found: tuple[Any, ...], *arrays: Any) -> An
     return called(*arrays)
 
 
-def _differentiable(forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
+def _differentiable(
+    forward: Callable[..., Untyped], backward: Callable[..., Untyped]
+) -> Callable[..., Untyped]:
     """Return a function with the first result of `forward`, and the derivative `backward`."""
     function = jax.custom_vjp(fun=lambda *arrays: forward(*arrays)[0])
     function.defvjp(forward, backward)
-    found: Callable[..., Any] = function
+    found: Callable[..., Untyped] = function
     return found
 
 
@@ -240,14 +242,14 @@ def _solve_assignment(cost: Array) -> tuple[Array, Array]:
     return np.asarray(result.upper_bound), column
 
 
-def _assign_forward(cost: Any) -> Any:
+def _assign_forward(cost: Untyped) -> Untyped:
     *leading, n, _ = cost.shape
     found = *_like(cost, (*leading,)), jax.ShapeDtypeStruct((*leading, n), np.int32)
     total, column = _call(_solve_assignment, found, cost)
     return (total, column), (cost, column)
 
 
-def _assign_backward(kept: Any, of: Any) -> Any:
+def _assign_backward(kept: Untyped, of: Untyped) -> Untyped:
     cost, column = kept
     plan = column[..., None] == jnp.arange(cost.shape[-1])
     return (of[0][..., None, None] * plan.astype(cost.dtype),)
@@ -266,14 +268,14 @@ def _solve_transport(cost: Array, a: Array, b: Array) -> tuple[Array, ...]:
     return tuple(np.reshape(part, (*leading, *shape)) for part, shape in found)
 
 
-def _transport_forward(cost: Any, a: Any, b: Any) -> Any:
+def _transport_forward(cost: Untyped, a: Untyped, b: Untyped) -> Untyped:
     *leading, n, m = cost.shape
     shapes = _like(cost, (*leading,), (*leading, n, m), (*leading, n), (*leading, m))
     found = _call(_solve_transport, shapes, cost, a, b)
     return found, (a, b, *found[1:])
 
 
-def _transport_backward(kept: Any, of: Any) -> Any:
+def _transport_backward(kept: Untyped, of: Untyped) -> Untyped:
     a, b, plan, u, v = kept
     of_cost = of[0][..., None]
     in_a, in_b = (prices - prices.mean(-1, keepdims=True) for prices in (-u, v))
@@ -282,7 +284,7 @@ def _transport_backward(kept: Any, of: Any) -> Any:
 
 def _solve_flow(tail: Array, head: Array, capacity: Array, cost: Array, supply: Array) -> tuple[Array, ...]:
     leading = cost.shape[:-1]
-    parts: list[list[Any]] = [[], [], []]
+    parts: list[list[Untyped]] = [[], [], []]
     for item in np.ndindex(leading):
         arcs = tuple(each[item] for each in (tail, head, capacity, cost))
         result = _flow_on_host(arcs, supply[item])
@@ -292,13 +294,13 @@ def _solve_flow(tail: Array, head: Array, capacity: Array, cost: Array, supply: 
     return tuple(np.reshape(part, (*leading, *shape)) for part, shape in zip(parts, shapes, strict=True))
 
 
-def _flow_forward(tail: Any, head: Any, capacity: Any, cost: Any, supply: Any) -> Any:
+def _flow_forward(tail: Untyped, head: Untyped, capacity: Untyped, cost: Untyped, supply: Untyped) -> Untyped:
     data = tail, head, capacity, cost, supply
     found = _call(_solve_flow, _like(cost, (), cost.shape, supply.shape), *data)
     return found, (*data, *found[1:])
 
 
-def _flow_backward(kept: Any, of: Any) -> Any:
+def _flow_backward(kept: Untyped, of: Untyped) -> Untyped:
     tail, head, capacity, cost, supply, flow, potentials = kept
     reduced = cost + potentials[tail] - potentials[head]
     in_capacity, in_supply = jnp.minimum(reduced, 0), potentials.mean() - potentials

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Untyped
 from ..eager import eager
 from ..errors import InvalidInputError
 from ..graph.placement import is_tensor
@@ -27,7 +27,7 @@ class MassError(InvalidInputError, AssertionError):
 class Solved(NamedTuple):
     """What the functions of POT return parts of; prices in the signs of POT."""
 
-    cost: Any
+    cost: Untyped
     warning: str | None
     u: AnyArray
     v: AnyArray
@@ -46,7 +46,7 @@ def emd(
     numThreads: int | str = 1,
     check_marginals: bool = True,
     potentials_init: tuple[AnyArray, AnyArray] | None = None,
-) -> Any:
+) -> Untyped:
     """Find the cheapest transport plan, as ``ot.emd`` does.
 
     Parameters
@@ -111,7 +111,7 @@ def emd2(
     numThreads: int | str = 1,
     check_marginals: bool = True,
     potentials_init: tuple[AnyArray, AnyArray] | None = None,
-) -> Any:
+) -> Untyped:
     """Find the cost of the cheapest transport plan, as ``ot.emd2`` does.
 
     Parameters
@@ -146,7 +146,7 @@ def emd2(
     _warn(numThreads)
     if getattr(b, "ndim", 1) == 2:
         several = (b[:, item] for item in range(b.shape[1]))
-        options: dict[str, Any] = {"log": log, "return_matrix": return_matrix, "center_dual": center_dual}
+        options: dict[str, Untyped] = {"log": log, "return_matrix": return_matrix, "center_dual": center_dual}
         return [emd2(a, each, M, check_marginals=check_marginals, **options) for each in several]
     a, b, M, dtype = _read(a, b, M, check_marginals)
     found = _solve(a, b, M)
@@ -172,7 +172,7 @@ def emd2_lazy(
     center_dual: bool = True,
     check_marginals: bool = True,
     potentials_init: tuple[AnyArray, AnyArray] | None = None,
-) -> Any:
+) -> Untyped:
     """Find the cost of the cheapest plan between points without storing distances, as ``ot.lp.emd2_lazy``.
 
     Parameters
@@ -182,7 +182,7 @@ def emd2_lazy(
     a, b : array_like, shapes (n,) and (m,), optional
         Masses. Default: all the same, with the sum 1.
     metric : str
-        Any of :class:`preflow.PointCosts`.
+        Untyped of :class:`preflow.PointCosts`.
     log, center_dual, check_marginals
         As in :func:`emd`.
     return_matrix : bool
@@ -224,8 +224,8 @@ def partial_wasserstein(
     m: float | None = None,
     nb_dummies: int = 1,
     log: bool = False,
-    **kwargs: Any,
-) -> Any:
+    **kwargs: Untyped,
+) -> Untyped:
     """Find the cheapest plan that moves a part of the masses, as ``ot.partial.partial_wasserstein`` does.
 
     Parameters
@@ -275,7 +275,7 @@ def partial_wasserstein(
 
 def _read(
     a: AnyArray, b: AnyArray, M: AnyArray, check: bool | None
-) -> tuple[AnyArray, AnyArray, AnyArray, Any]:
+) -> tuple[AnyArray, AnyArray, AnyArray, Untyped]:
     """Return masses, with equal sums unless `check` is None, the costs, and the dtype of results."""
     if isinstance(M, list | tuple):
         M = np.asarray(M)
@@ -298,7 +298,7 @@ def _read(
     return a, b, M, dtype
 
 
-def _solve(a: AnyArray, b: AnyArray, M: AnyArray, **options: Any) -> Solved:
+def _solve(a: AnyArray, b: AnyArray, M: AnyArray, **options: Untyped) -> Solved:
     """Solve, with a gradient if the costs are a tensor of Torch."""
     if not options and hasattr(M, "requires_grad"):
         import torch
@@ -333,7 +333,7 @@ def _is_sparse(M: AnyArray) -> bool:
     return hasattr(M, "tocoo") or getattr(M, "is_sparse", False)
 
 
-def _cast(values: Any, dtype: Any) -> Any:
+def _cast(values: Untyped, dtype: Untyped) -> Untyped:
     """Return an array or a number with a dtype of its library, as near as that library has it."""
     if hasattr(values, "requires_grad"):
         import torch
@@ -344,12 +344,12 @@ def _cast(values: Any, dtype: Any) -> Any:
     return values if _is_foreign(dtype) else values.astype(dtype)
 
 
-def _is_foreign(dtype: Any) -> bool:
+def _is_foreign(dtype: Untyped) -> bool:
     """Return whether a dtype is one of Torch."""
     return type(dtype).__module__ == "torch"
 
 
-def _log(found: Solved, a: AnyArray, b: AnyArray, dtype: Any, center: bool) -> dict[str, Any]:
+def _log(found: Solved, a: AnyArray, b: AnyArray, dtype: Untyped, center: bool) -> dict[str, Untyped]:
     """Return the dictionary of a result, with prices that are centred if this is wanted."""
     u, v = found.u, found.v
     if center:

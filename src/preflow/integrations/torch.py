@@ -10,9 +10,9 @@ subgradients.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Untyped
 from ..assignment.api import linear_assignment as _assign
 from ..assignment.result import AssignmentResult
 from ..assignment.shortest_paths import FEW_COLUMNS
@@ -341,11 +341,13 @@ def _shapes_of_assignment(
     return cost.new_empty(cost.shape[:-2]), cost.new_empty(cost.shape[:-1], dtype=torch.int64)
 
 
-def _save_assignment(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+def _save_assignment(ctx: Untyped, inputs: tuple[Untyped, ...], output: tuple[Untyped, ...]) -> None:
     ctx.save_for_backward(inputs[0], output[1])
 
 
-def _derive_assignment(ctx: Any, of_cost: torch.Tensor, *others: object) -> tuple[torch.Tensor, None, None]:
+def _derive_assignment(
+    ctx: Untyped, of_cost: torch.Tensor, *others: object
+) -> tuple[torch.Tensor, None, None]:
     cost, column = ctx.saved_tensors
     n, m = cost.shape[-2:]
     index = torch.arange(n, device=column.device) * m + column.clamp(min=0)
@@ -382,12 +384,14 @@ def _shapes_of_transport(cost: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -
     )
 
 
-def _save_transport(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+def _save_transport(ctx: Untyped, inputs: tuple[Untyped, ...], output: tuple[Untyped, ...]) -> None:
     ctx.mark_non_differentiable(*output[1:])
     ctx.save_for_backward(*inputs, *output[1:])
 
 
-def _derive_transport(ctx: Any, of_cost: torch.Tensor, *others: object) -> tuple[torch.Tensor | None, ...]:
+def _derive_transport(
+    ctx: Untyped, of_cost: torch.Tensor, *others: object
+) -> tuple[torch.Tensor | None, ...]:
     cost, a, b, row, column, mass, u, v = ctx.saved_tensors
     for_cost, for_a, for_b = ctx.needs_input_grad
     rows, columns = (prices - prices.mean(-1, keepdim=True) for prices in (-u, v))
@@ -414,12 +418,12 @@ def _shapes_of_flow(
     return cost.new_empty(()), torch.empty_like(cost), cost.new_empty(supply.shape)
 
 
-def _save_flow(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+def _save_flow(ctx: Untyped, inputs: tuple[Untyped, ...], output: tuple[Untyped, ...]) -> None:
     ctx.mark_non_differentiable(*output[1:])
     ctx.save_for_backward(*inputs, *output[1:])
 
 
-def _derive_flow(ctx: Any, of_cost: torch.Tensor, *others: object) -> tuple[torch.Tensor | None, ...]:
+def _derive_flow(ctx: Untyped, of_cost: torch.Tensor, *others: object) -> tuple[torch.Tensor | None, ...]:
     tail, head, capacity, cost, supply, flow, potentials = ctx.saved_tensors
     reduced = cost.detach() + potentials[tail] - potentials[head]
     centred = potentials.mean() - potentials
@@ -452,11 +456,11 @@ def _shape_of_derivative(
     return variable.new_empty(variable.shape)
 
 
-def _save_nothing(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+def _save_nothing(ctx: Untyped, inputs: tuple[Untyped, ...], output: torch.Tensor) -> None:
     """Keep nothing: the second derivative is refused."""
 
 
-def _refuse_second(ctx: Any, *gradients: torch.Tensor) -> None:
+def _refuse_second(ctx: Untyped, *gradients: torch.Tensor) -> None:
     raise InvalidInputError(
         "the cost of an optimum has no second derivatives, since it is piecewise linear: do not "
         "differentiate its gradient, or .detach() the gradient first"
@@ -466,10 +470,10 @@ def _refuse_second(ctx: Any, *gradients: torch.Tensor) -> None:
 def _register(
     name: str,
     arguments: str,
-    solve: Callable[..., Any],
-    shapes: Callable[..., Any],
-    save: Callable[..., Any],
-    derive: Callable[..., Any],
+    solve: Callable[..., Untyped],
+    shapes: Callable[..., Untyped],
+    save: Callable[..., Untyped],
+    derive: Callable[..., Untyped],
 ) -> None:
     """Make an operator ``torch.ops.preflow.NAME``."""
     operator = torch.library.custom_op(f"preflow::{name}", solve, mutates_args=(), schema=arguments)

@@ -8,6 +8,8 @@ there.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..arrays import Indices, Integers
@@ -48,24 +50,29 @@ def lines_of_heads(first_out: Indices, head: Indices, seen: Indices) -> tuple[np
     return lines, arcs
 
 
+class Rows(NamedTuple):
+    """The residual arcs, as in :class:`preflow.graph.residual.ResidualArrays`."""
+
+    first_out: Indices
+    head: Indices
+    reverse: Indices
+    residual: Integers
+
+
 @kernel
-def number_breadth_first(
-    first_out: Indices,
-    head: Indices,
-    reverse: Indices,
-    residual: Integers,
-    number: Indices,
-    queue: Indices,
-    new_first_out: Indices,
-    new_head: Indices,
-    new_reverse: Indices,
-    new_residual: Integers,
-) -> bool:
+def number_breadth_first(rows: Rows, number: Indices, queue: Indices, new: Rows) -> bool:
     """Give every vertex its `number` and write the residual arcs in the new order; return whether it is done.
 
     The arcs of a vertex keep their order. A search that reaches many vertices within few steps is given up.
     On entry every ``number`` is n; `queue` is scratch of one entry a vertex.
     """
+    first_out, head, reverse, residual = rows.first_out, rows.head, rows.reverse, rows.residual
+    new_first_out, new_head, new_reverse, new_residual = (
+        new.first_out,
+        new.head,
+        new.reverse,
+        new.residual,
+    )
     n = np.uint64(len(first_out)) - ONE
     reached, root, free = ZERO, ZERO, ZERO
     for k in range(n):

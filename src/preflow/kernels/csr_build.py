@@ -54,6 +54,15 @@ class Pairs(NamedTuple):
     rank: Indices
 
 
+class SortedArcs(NamedTuple):
+    """The input arcs between inner vertices, sorted by the smaller end of their pair."""
+
+    group_end: Indices  #: shape (n,): the arcs of smaller end `v` end here
+    #: twice the number of an arc, plus one if its tail is the larger end
+    order: Indices
+    larger_end: Indices
+
+
 @kernel
 def number_inner(
     terminals: NDArray[np.int64], before: Index | np.int64, inner: Indices, begin: Int64, end: Int64
@@ -189,9 +198,7 @@ def count_pairs(group_end: Indices, larger_end: Indices, seen: Indices, first_ou
 @kernel
 def place_pairs(
     arcs: InputArcs,
-    group_end: Indices,
-    order: Indices,
-    larger_end: Indices,
+    sorted_arcs: SortedArcs,
     free: Indices,
     latest: Indices,
     pairs: Pairs,
@@ -206,6 +213,7 @@ def place_pairs(
     the limit.
     """
     first_out, head, reverse, rank = pairs.first_out, pairs.head, pairs.reverse, pairs.rank
+    group_end, order, larger_end = sorted_arcs.group_end, sorted_arcs.order, sorted_arcs.larger_end
     merges = len(latest) > 0
     has_reverse = len(arcs.reverse_capacity) > 0
     last = np.uint64(len(larger_end)) - ONE

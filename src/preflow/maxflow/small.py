@@ -139,7 +139,9 @@ def build_small(arcs: csr_build.InputArcs, n: np.uint64, room: Room) -> tuple[Re
     head, reverse, residual = room.net.head[:entries], room.net.reverse[:entries], room.net.residual[:entries]
     pairs = csr_build.Pairs(first_out, head, reverse, room.rank)
     residual[:] = 0
-    csr_build.place_pairs(arcs, group_end, order, larger_end, free, latest, pairs, residual, MOST_CAPACITY)
+    csr_build.place_pairs(
+        arcs, csr_build.SortedArcs(group_end, order, larger_end), free, latest, pairs, residual, MOST_CAPACITY
+    )
     direct, _, _, _, _ = csr_build.terminal_capacities(
         arcs, zero, m, True, excess, sink_residual, MOST_CAPACITY
     )
