@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2135,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
-    "assignment": 12005,  # equal rows and columns; one kernel for small matrices; other assignments
+    "assignment": 12014,  # equal rows and columns; one kernel for small matrices; other assignments
     "bipartite": 5234,  # columns of tables are named; small calls
     "certify": 5062,  # what a cut allows, with lower bounds; proofs of pits and of rankings
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
@@ -32,19 +32,19 @@ LINES = {
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 5420,  # columns of tables are named; small calls
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
-    "graph": 12370,  # one reader finds columns of all tables; block models of mines; gradients are refused
+    "graph": 12371,  # one reader finds columns of all tables; block models of mines; gradients are refused
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 3962,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 3043,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
-    "maxflow": 12716,  # small instances by one kernel each; searches from both ends for any terminals
+    "maxflow": 12735,  # small instances by one kernel each; searches from both ends for any terminals
     "mincost": 5586,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 7288,  # pieces of several solvers are beside them; labelling and Karzanov's waves
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 6470,  # jobs in tables with other names; pits; diagonals; dearest pairs; assignments
     "solving": 2191,  # small instances by one kernel each; the road of small calls
-    "steps": 2378,  # terminals are joined with what strong arcs reach from them
+    "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
     "transportation": 5517,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }

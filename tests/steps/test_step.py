@@ -12,7 +12,7 @@ import pytest
 import preflow
 from preflow.registry import PROBLEMS
 from preflow.solving.run import Deadline
-from preflow.steps import as_grid, complete, contract, limit
+from preflow.steps import as_grid, complete, contract, limit, past_arc
 from preflow.steps.second_stage import HostSecondStage
 from preflow.steps.step import Applied, FlowProblem, KnownFlow, LiftedFlow
 from tests.support.paths import ROOT
@@ -36,6 +36,13 @@ def with_strong_arcs() -> FlowProblem:
     return problem_of(preflow.FlowNetwork.from_arrays(tail, head, capacity), 0, 5)
 
 
+def behind_arcs() -> FlowProblem:
+    """Return a network whose terminals have one arc each, which limits no flow."""
+    ends = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5)]
+    tail, head = zip(*ends, strict=True)
+    return problem_of(preflow.FlowNetwork.from_arrays(tail, head, [9, 1, 2, 2, 1, 9]), 0, 5)
+
+
 def a_grid() -> FlowProblem:
     size = (6, 7)
     grid = preflow.GridNetwork.from_arrays(np.ones(size, int), np.ones(size, int)[:, ::-1] * 2, 1)
@@ -45,6 +52,7 @@ def a_grid() -> FlowProblem:
 
 APPLIED: dict[str, Callable[[], Applied[Any] | None]] = {
     "as_grid": lambda: as_grid.apply(a_grid(), Deadline(None)),
+    "past_arc": lambda: past_arc.apply(behind_arcs(), Deadline(None)),
     "contract": lambda: contract.apply(with_strong_arcs(), Deadline(None)),
     "limit": lambda: limit.apply(with_strong_arcs(), 2),
     "complete": lambda: complete.apply(with_strong_arcs(), np.zeros(8, dtype=np.int64), 3),

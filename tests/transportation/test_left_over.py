@@ -286,3 +286,13 @@ def test_a_time_limit() -> None:
         assert found.upper_bound >= best * (1 - 1e-9)
         assert found.mass.sum() <= a.sum() * (1 + 1e-9)
     assert plain.mass.sum() <= a.sum() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_cost_of_zero_is_proved_up_to_the_smallest_floats(method: str) -> None:
+    inf = np.inf
+    cost = np.array([[0, inf, inf, 1, inf], [inf] * 5, [1, inf, inf, 1, 0], [0, inf, inf, inf, 0]])
+    a, b = np.array([3, 4, 2, 1]) * 0.1, np.array([3, 5, 4, 6, 3]) * 0.1
+    result = preflow.transport(cost, a, b, partial=True, method=method)
+    assert result.cost == 0
+    result.verify()

@@ -142,6 +142,8 @@ def max_flow(
     :func:`grid_cut` does, with no arcs stored: `stats.reason` says so, and `stats.method` is a method of that
     function. In other networks it first contracts arcs that no minimum cut contains, where the capacities
     suggest that there are many: see :mod:`preflow.steps.contract`.
+    Before that it moves a terminal behind one arc that no minimum cut contains: see
+    :mod:`preflow.steps.past_arc`.
 
     Push-relabel in two stages: O(n^2 sqrt(m)) for the highest-label methods, O(n^3) for FIFO; memory about
     24 bytes a pair of adjacent vertices, 32 if capacities need 64 bits. Goldberg and Tarjan 1988;
@@ -185,6 +187,18 @@ def smallest_cut(kind: type[Kind], problem: FlowProblem, request: Request, *, cl
     quick = small.cut(kind, problem, request, _small_call)
     if quick is not None:
         return quick
+    if policy.worth_moving_terminals(problem.network) and not _asks_for_more(problem, request):
+        from ..steps import past_arc
+
+        moved, request = tried(past_arc.apply, problem, request, "build")
+        if moved is not None:
+            cut = _cut_in_place(MinCutResult, moved.reduced, request, clear=clear)
+            return lifted_cut(kind, problem, moved, cut)
+    return _cut_in_place(kind, problem, request, clear=clear)
+
+
+def _cut_in_place(kind: type[Kind], problem: FlowProblem, request: Request, *, clear: bool) -> Kind:
+    """Do as :func:`smallest_cut` with the terminals where they are."""
     found, request = cut_as_grid(kind, problem, request, clear=clear)
     if found is None:
         found, request = cut_contracted(kind, problem, request)

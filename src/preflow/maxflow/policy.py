@@ -99,6 +99,11 @@ def worth_a_gpu(network: FlowNetwork, threads: int, in_use: bool) -> bool:
     return network.num_arcs >= least
 
 
+def worth_moving_terminals(network: FlowNetwork) -> bool:
+    """Whether a network has so many arcs that it matters which vertices are its terminals."""
+    return network.num_arcs >= FEW_ARCS
+
+
 def worth_a_contraction(network: FlowNetwork) -> bool:
     """Whether a network on the host may have cycles of arcs with more capacity than any minimum cut.
 

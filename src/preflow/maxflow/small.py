@@ -71,7 +71,7 @@ _INTEGER = np.dtype(np.int64)
 #: The operations that a solve may make for each residual arc and vertex, and as many more as take the time in
 #: which the full road begins.
 SHARE, OPERATIONS = np.uint64(2), np.uint64(40_000)
-QUICK = Plan((Attempt("serial-dinic"),), "small network: levels and paths of Dinic's algorithm are few")
+QUICK = Plan((Attempt("serial-dinic"),), "small network: few levels and paths")
 
 
 def _make_room() -> Room:

@@ -9,11 +9,12 @@
     Applied.lift_source_side        the source's side of a cut
     Applied.lift_flow               a second stage, which carries the flow back when it is read
 
-``auto`` tries as_grid and contract, with ``apply(problem, deadline)``. The other two always fit, and take
-what they are about: the limit, or the rounded flow and its gap.
+``auto`` tries past_arc, as_grid and contract, with ``apply(problem, deadline)``. The other two always fit,
+and take what they are about: the limit, or the rounded flow and its gap.
 
 Each module beside this one is a step:
 
+- ``past_arc``: a terminal behind an arc that limits no flow is moved to its other end;
 - ``as_grid``: a network that is a grid is solved with no arcs stored;
 - ``contract``: arcs that no minimum cut contains are contracted;
 - ``limit``: a limit of the flow becomes an arc in front of the sources;

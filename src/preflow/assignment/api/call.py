@@ -335,7 +335,9 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             )
         else:
             assert isinstance(self.solved, SparseCosts)
-            found = self.method.solve(self.solved, self.options, self.control, self.partial, start=self.start)
+            from ..serial_cost_scaling import solve_from
+
+            found = solve_from(self.solved, self.options, self.control, self.partial, self.start)
         for item, gap in (found.gaps or {}).items():
             self.gaps[self.name(item)] = gap
         for item, exact in (found.exact or {}).items():

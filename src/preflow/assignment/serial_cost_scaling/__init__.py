@@ -360,11 +360,18 @@ class Item:
 
 
 def solve(
+    costs: DenseCosts | SparseCosts, options: CostScalingOptions, control: Control, go_on: bool = False
+) -> Solution:
+    """Assign a column to every row at the least cost: see :func:`solve_from`."""
+    return solve_from(costs, options, control, go_on, None)
+
+
+def solve_from(
     costs: DenseCosts | SparseCosts,
     options: CostScalingOptions,
     control: Control,
-    go_on: bool = False,
-    start: Start | None = None,
+    go_on: bool,
+    start: Start | None,
 ) -> Solution:
     """Assign a column to every row at the least cost; bids of sparse square costs may have a start.
 
