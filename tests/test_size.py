@@ -40,7 +40,7 @@ LINES = {
     "maxflow": 12735,  # small instances by one kernel each; searches from both ends for any terminals
     "mincost": 5586,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
-    "papers": 7288,  # pieces of several solvers are beside them; labelling and Karzanov's waves
+    "papers": 7294,  # pieces of several solvers are beside them; labelling and Karzanov's waves
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 6470,  # jobs in tables with other names; pits; diagonals; dearest pairs; assignments
     "solving": 2191,  # small instances by one kernel each; the road of small calls

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.errors import InvalidInputError
-from preflow.generators import FAMILIES
+from preflow.generators import FAMILIES, with_terminals_apart
 from preflow.graph.residual import build_residual
 from preflow.maxflow.problem import METHODS
 from preflow.parallel import thread_pool
@@ -211,3 +211,16 @@ def test_paths_push_on_every_thread() -> None:
     problem = FAMILIES["grid-2d"].generate("200x200", seed=0)
     result = preflow.min_cut(problem, method="multicore-paths", threads=3, options={"budget": None})
     assert all(counts["pushes"] > 0 for counts in result.stats.per_thread)
+
+
+@pytest.mark.parametrize("few", [8, 32])
+@pytest.mark.parametrize(("family", "size"), [("grid-2d", "40x40"), ("grid-3d", "20x20x20")])
+def test_rounds_and_one_thread_alone_take_turns(family: str, size: str, few: int) -> None:
+    """A list of a round has vertices without excess: one thread alone must not list them again."""
+    for seed in range(4):
+        problem = with_terminals_apart(FAMILIES[family].generate(size, seed=seed))
+        result = preflow.min_cut(
+            problem, method="multicore-synchronous", threads=4, options={"few_active": few}
+        )
+        assert result.value == preflow.min_cut(problem).value
+        result.verify()

@@ -385,9 +385,15 @@ def discharge_alone(
     n = np.uint64(len(net.excess))
     dead = n + ONE
     height, active = state.height, state.active
-    front = ZERO
-    waiting = size
-    back = size if size < n else ZERO
+    # A round also lists those without excess. Here they would be listed again when they get some.
+    front, waiting = ZERO, ZERO
+    k = ZERO
+    while k < size:
+        if net.excess[active[begin + k]] > 0:
+            active[begin + waiting] = active[begin + k]
+            waiting += ONE
+        k += ONE
+    back = waiting if waiting < n else ZERO
     work = ZERO
     pushes = ZERO
     relabels = ZERO
