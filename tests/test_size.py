@@ -23,7 +23,7 @@ LINES = {
     ".": 2135,  # aliases of arrays have types; statistics are tables; parts of a bar; errors name items
     "assignment": 12014,  # equal rows and columns; one kernel for small matrices; other assignments
     "bipartite": 5234,  # columns of tables are named; small calls
-    "certify": 5062,  # what a cut allows, with lower bounds; proofs of pits and of rankings
+    "certify": 5067,  # what a cut allows, with lower bounds; proofs of pits and of rankings
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 2024,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
     "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
@@ -45,7 +45,7 @@ LINES = {
     "reductions": 6470,  # jobs in tables with other names; pits; diagonals; dearest pairs; assignments
     "solving": 2191,  # small instances by one kernel each; the road of small calls
     "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
-    "transportation": 5517,  # masses may stay; large ones spoil no small ones; small items list all pairs
+    "transportation": 5518,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
 }
 #: The most kinds of arguments of kernels.

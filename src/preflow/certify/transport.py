@@ -384,8 +384,13 @@ def exact_proof(
     if isinstance(most, Fraction) and bound is not None:
         gap = rounded_up(max(most - Fraction(cost), Fraction(cost) - bound))
     size = float_near(Fraction(int((np.abs(price) * moved).sum()), 2 ** (unit + power)))
-    close = is_close(gap, size, len(a) + len(b), math.ulp(cost))
+    close = is_close(gap, size, len(a) + len(b), rounding_of(cost, len(a) + len(b)))
     return PlanProof(cost, math.inf if bound is None else rounded_down(bound), gap, size, close)
+
+
+def rounding_of(cost: float, terms: int) -> float:
+    """Return what the rounding of a cost, and near 0 of each of its terms, may hide."""
+    return math.ulp(cost) + terms * math.ulp(0.0)
 
 
 def balanced(a: NDArray[np.object_], b: NDArray[np.object_]) -> tuple[list[int], list[int]]:
@@ -613,7 +618,7 @@ def check_transport(
             f"the prices prove {proof.bound}, and the plan may be off by {proof.gap}, more than {distance}"
         )
     is_integer = costs.dtype.kind == a.dtype.kind == "i"
-    is_small = not is_integer and is_close(distance, proof.size, n + m, math.ulp(proof.cost))
+    is_small = not is_integer and is_close(distance, proof.size, n + m, rounding_of(proof.cost, n + m))
     if status == "optimal" and not (distance == 0 or is_small):
         raise VerificationError(f"the gap {distance} is too large for an optimal plan")
     if not (lower == upper if status == "optimal" else lower <= proof.bound):

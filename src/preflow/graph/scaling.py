@@ -214,9 +214,9 @@ def is_close(
     """Return whether an answer with a proved gap may be called optimal.
 
     The gap must be 0 for integers, and for floats at most ``2**-40`` (below 1e-12) of `size`, the sum of the
-    absolute values of the terms of the answer, plus ``2**-53`` of it and the smallest float for each of
-    `terms` that were summed. `rounding` is what the rounding of the amounts as given to float64 may change in
-    the optimum. Where all amounts are float32 (`single`), which has 24 bits, ``2**-20`` of `size` is enough.
+    absolute values of the terms of the answer, plus ``2**-53`` of it for each of `terms` that were summed.
+    `rounding` is what the rounding of the amounts as given to float64 may change in the optimum. Where all
+    amounts are float32 (`single`), which has 24 bits, ``2**-20`` of `size` is enough.
 
     Examples
     --------
@@ -225,8 +225,7 @@ def is_close(
     """
     if isinstance(gap, int) and isinstance(size, int):
         return gap <= 0
-    least = terms * math.ulp(0.0)
-    return gap <= accepted_gap(terms, single=single) * size + rounding + least and gap < math.inf
+    return gap <= accepted_gap(terms, single=single) * size + rounding and gap < math.inf
 
 
 def size_of(values: Array) -> float:

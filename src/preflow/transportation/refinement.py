@@ -45,6 +45,7 @@ from ..certify.transport import (
     least_less_price,
     prices_of_rows,
     prove_plan,
+    rounding_of,
 )
 from ..graph.scaling import is_close, solve_costs
 from ..graph.standard_form import StandardForm
@@ -145,7 +146,7 @@ class Answer:
         """
         proof = self.proof
         terms = len(self.found.u) + len(self.found.v)
-        return proof.close and is_close(proof.gap, abs(proof.cost), terms, math.ulp(proof.cost))
+        return proof.close and is_close(proof.gap, abs(proof.cost), terms, rounding_of(proof.cost, terms))
 
     @property
     def gap(self) -> int | float:
