@@ -86,6 +86,7 @@ RENEWALS = (
     ),
     Renewal("traps", "cpu", 5, "benchmarks.scripts.traps FILE"),
     Renewal("choice", "cpu", 30, "benchmarks.scripts.choice FILE", True),
+    Renewal("small-calls", "cpu", 5, "benchmarks.scripts.small_calls FILE"),
     Renewal("flow-memory", "cpu", 1, "benchmarks.scripts.flow_memory FILE"),
     Renewal("flow-threads", "gpu", 2, "benchmarks.scripts.flow_threads FILE 21"),
     Renewal(

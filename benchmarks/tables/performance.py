@@ -298,6 +298,16 @@ def flow_memory(name: str) -> Table:
     return Table(["call", "MB, the caller frees its arrays", "MB, it keeps them"], rows)
 
 
+def small_calls(name: str) -> Table:
+    """Return calls on small instances, and the seconds and instructions of preflow over those of a peer."""
+    rows = []
+    for row in read(name).rows:
+        ratios = [row.get(f"ratio of {title}") for title in ("seconds", "instructions")]
+        shown = ["" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
+        rows.append([f"`{row['instance']}`", row["peer"], f"{1e6 * row['seconds']['preflow']:,.0f}", *shown])
+    return Table(["call", "beside", "preflow, µs", "time", "instructions"], rows)
+
+
 def flow_batch(name: str) -> Table:
     """Return batches of networks and grids beside loops of single calls: how many times as fast they are."""
     rows = []
@@ -570,6 +580,7 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         "flow-threads": _threads("flow-threads", calls_on_threads, "network"),
         "flow-gpu": Shown(flow_gpu, ("flow-gpu",)),
         "flow-batch": Shown(flow_batch, ("flow-batch",)),
+        "small-calls": Shown(small_calls, ("small-calls",)),
         "traps": Shown(lambda name: beside_best(name, "problem", "threads"), ("traps",)),
         "choice": Shown(lambda name: beside_best(name, "families", "form", "threads"), ("choice",)),
         "grid-cut-peers": _peers("grids", "grid_cut", "grid"),
