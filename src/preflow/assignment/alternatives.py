@@ -86,7 +86,7 @@ class Graph(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What a search needs; all arrays but the last have an entry for each node."""
+    """The state of a search. All arrays but the last have an entry for each node."""
 
     distance: Numbers  #: from the source; endless where the search was not
     via: Indices  #: the pair by which a node was reached; of the source: the last pair of the cycle

@@ -148,7 +148,7 @@ class PairFlows(ReadOnlyArrays):
 
 
 class _Values(NamedTuple):
-    """What was found for the pairs, as in PairFlows."""
+    """The answers of the pairs: see :class:`PairFlows`."""
 
     value: Array
     gap: NDArray[np.float64]

@@ -77,7 +77,7 @@ class Answer(NamedTuple):
 
 
 _memory = Memory()
-#: What :func:`preflow.matching` finds where the caller asks for nothing else.
+#: The goal of :func:`preflow.matching` by default: the largest matching.
 LARGEST = Wanted(True, False, False)
 NO_BARRIER = np.empty(0, bool)
 _none, _no_words = np.empty(0, np.int64), np.empty(0, np.uint32)

@@ -25,7 +25,7 @@ class MassError(InvalidInputError, AssertionError):
 
 
 class Solved(NamedTuple):
-    """What the functions of POT return parts of; prices in the signs of POT."""
+    """A plan with its cost and prices. The prices have the signs of POT."""
 
     cost: Untyped
     warning: str | None

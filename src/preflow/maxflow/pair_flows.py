@@ -50,7 +50,7 @@ PATHS, SOURCE_SIDE, SINK_SIDE, TOO_LONG = np.uint64(0), np.uint64(1), np.uint64(
 NO_LIMIT = np.uint64(2**64 - 1)
 #: With fewer pairs than this, which take about 10 ms, starting threads would take longer than it saves.
 PAIRS_FOR_THREADS = 2000
-#: So many pairs are solved between two reports of progress.
+#: The number of pairs between two reports of progress.
 PAIRS_AT_ONCE = 100
 
 
