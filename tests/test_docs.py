@@ -86,6 +86,10 @@ SOUGHT = {
     "stoer_wagner": "coming_from",
     "linear_sum_assignment": "coming_from",
     "igraph": "coming_from",
+    "torch.compile": "inside",
+    "record linkage": "inside",
+    "persistence diagrams": "inside",
+    "connectome": "inside",
 }
 
 

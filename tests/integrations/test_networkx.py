@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -104,6 +105,46 @@ def test_maximum_flow(graph: Any) -> None:
         or (not graph.is_directed() and v in source_side and u in sink_side)
     )
     assert crossing == pytest.approx(expected[0], rel=1e-12, abs=1e-12)
+
+
+@st.composite
+def partitioner_graphs(draw: Any) -> Any:
+    """Graphs as the partitioner of torch.compile has them: each tensor is an arc that costs its memory."""
+    count = draw(st.integers(2, 9))
+    names = [f"t{i}" for i in range(count)]
+    size = st.integers(0, 30) | st.sampled_from([math.inf, 0.0]) | st.integers(0, 60).map(lambda i: i / 4)
+    graph = nx.DiGraph()
+    inputs = draw(st.integers(1, count - 1))
+    backward = draw(st.sets(st.integers(0, count - 1), min_size=1))
+    banned = draw(st.sets(st.integers(0, count - 1), max_size=2))
+    for i, name in enumerate(names):
+        if i in backward and i >= inputs:
+            graph.add_edge(f"{name}_in", "sink", capacity=math.inf)
+        elif i in backward:
+            graph.add_edge(f"{name}_out", "sink", capacity=math.inf)
+        if i < inputs or i in banned:
+            graph.add_edge("source", f"{name}_in", capacity=math.inf)
+        if i not in backward or i < inputs:
+            graph.add_edge(f"{name}_in", f"{name}_out", capacity=draw(size))
+            for user in draw(st.sets(st.integers(i, count - 1))) - {i}:
+                graph.add_edge(f"{name}_out", f"{names[user]}_in", capacity=math.inf)
+    return graph
+
+
+@given(graph=partitioner_graphs())
+@settings(max_examples=250, deadline=None)
+def test_minimum_cuts_of_the_partitioner_of_torch_compile(graph: Any) -> None:
+    """The value and the partition are NetworkX's own, and every arc of the cut is a tensor to be stored."""
+    expected = outcome(lambda: nx.minimum_cut(graph, "source", "sink"))
+    found = outcome(lambda: backend.minimum_cut(graph, "source", "sink"))
+    if isinstance(expected, type):
+        assert found is expected
+        return
+    assert found == expected
+    reachable, non_reachable = found[1]
+    cut = [(u, v) for u in reachable for v in graph[u] if v in non_reachable]
+    assert all(u.removesuffix("_in") == v.removesuffix("_out") for u, v in cut)
+    assert sum(graph[u][v]["capacity"] for u, v in cut) == found[0]
 
 
 @given(graph=flow_graphs(), cutoff=st.sampled_from([0, 1, 2, 2.5, 7, float("inf"), None]))
