@@ -46,7 +46,7 @@ LINES = {
     "solving": 2191,  # small instances by one kernel each; the road of small calls
     "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
     "transportation": 5518,  # masses may stay; large ones spoil no small ones; small items list all pairs
-    "vision": 10282,  # volumes in TIFF and folders, of other sides, as arrays; many labels in paint
+    "vision": 10337,  # volumes in TIFF and folders, as arrays; many labels in paint; holes in phases
 }
 #: The most kinds of arguments of kernels.
 KINDS = 532

@@ -234,7 +234,6 @@ LARGE = 2**53 + 1
         lambda: preflow.MaxFlow(([0, 0], [1, 1], [3, 4]), 0, 1).set_capacity([0, 1], MASKED),
         lambda: preflow.MaxFlow(([0, 0], [1, 1], [3, 4]), 0, 1).set_capacity(MASKED, 1),
         lambda: preflow.MinCostFlow(([0, 0], [1, 1], [3, 4], [0, 0])).set_cost([0, 1], MASKED),
-        lambda: preflow.vision.unwrap_phase(np.ma.masked_equal(np.eye(3), 1)),
         lambda: preflow.reductions.round_matrix(np.ma.masked_equal(np.eye(3), 1)),
     ],
 )

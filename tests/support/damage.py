@@ -384,6 +384,9 @@ def _images() -> dict[str, Sample]:
             vision.find_optical_flow, (texture[1:13, :14], shifted), (texture[1:13, 1:15], shifted), **patches
         ),
         "UnwrappedPhase of waves": _both(vision.unwrap_phase, (phase,), (1 - phase,)),
+        "UnwrappedPhase with holes": _both(
+            vision.unwrap_phase, (phase,), (1 - phase,), mask=phase != phase.flat[2]
+        ),
     }
 
 
@@ -449,7 +452,7 @@ def _same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray):
-        return one.dtype == other.dtype and np.array_equal(one, other)
+        return one.dtype == other.dtype and _equal(one, other)
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, int | float | str):
@@ -460,12 +463,18 @@ def _same(one: Any, other: Any) -> bool:
         return False
 
 
+def _equal(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays have the same entries, of which both may be NaN."""
+    unknown = one.dtype.kind == other.dtype.kind == "f"
+    return np.array_equal(one, other, equal_nan=unknown)
+
+
 def _damaged_arrays(values: np.ndarray) -> Iterator[Damage]:
     for kind in (np.float64, np.float32, np.int64, np.int8, np.bool_, np.uint64, object, np.complex128):
         with np.errstate(all="ignore"), warnings.catch_warnings(), suppress(OverflowError):
             warnings.simplefilter("ignore")
             changed = values.astype(kind)
-            if not np.array_equal(changed, values):
+            if not _equal(changed, values):
                 yield Damage(f"dtype {np.dtype(kind)}", changed)
     shapes = [values[None], np.broadcast_to(values, (2, *values.shape))]
     if values.ndim:
@@ -485,7 +494,7 @@ def _damaged_arrays(values: np.ndarray) -> Iterator[Damage]:
                     changed[at] = entry
             except OverflowError:
                 continue
-            if not np.array_equal(changed, flat):
+            if not _equal(changed, flat):
                 yield Damage(f"entry {at} is {entry}", changed.reshape(values.shape))
     for at in range(1, min(len(flat), MOST_ENTRIES)):
         if flat[at] != flat[0]:

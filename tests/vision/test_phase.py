@@ -66,20 +66,26 @@ def test_noise_with_many_residues() -> None:
 
 
 @pytest.mark.parametrize(
-    ("phase", "weights", "message"),
+    ("phase", "arguments", "message"),
     [
-        (np.zeros(3), None, "phase must be a picture"),
-        (np.zeros((0, 5)), None, "no pixels"),
-        ([[0, 1e300], [0, 0]], None, "more than"),
-        (np.zeros((2, 2)), np.full((2, 2), 2**63, dtype=np.uint64), "does not fit int64"),
-        ([[0, np.nan], [0, 0]], None, r"phase has .* not finite: nan at \(0, 1\)"),
-        (np.zeros((2, 2)), np.ones(2), "weights must be numbers of shape"),
-        (np.zeros((2, 2)), -np.ones((2, 2)), "a weight is negative"),
+        (np.zeros(3), {}, "phase must be a picture"),
+        (np.zeros((0, 5)), {}, "no pixels"),
+        ([[0, 1e300], [0, 0]], {}, "more than"),
+        (np.zeros((2, 2)), {"weights": np.full((2, 2), 2**63, dtype=np.uint64)}, "does not fit int64"),
+        ([[0, np.inf], [np.nan, 0]], {}, r"phase has .* not finite: inf at \(0, 1\)"),
+        (np.zeros((2, 2)), {"weights": np.ones(2)}, "weights must be numbers of shape"),
+        (np.zeros((2, 2)), {"weights": -np.ones((2, 2))}, "a weight is negative"),
+        (
+            np.zeros((2, 2)),
+            {"mask": np.ones((2, 3), bool)},
+            r"mask must be bools of shape \(2, 2\), got bool of",
+        ),
+        (np.zeros((2, 2)), {"mask": np.ones((2, 2))}, "mask must be bools .* got float64"),
     ],
 )
-def test_bad_input(phase: Any, weights: Any, message: str) -> None:
+def test_bad_input(phase: Any, arguments: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        unwrap_phase(phase, weights=weights)
+        unwrap_phase(phase, **arguments)
 
 
 def test_one_row_or_column() -> None:
@@ -93,17 +99,68 @@ def test_one_row_or_column() -> None:
     assert unwrap_phase([[4.0]]).turns.tolist() == [[0]]
 
 
-def test_a_masked_picture_says_how_to_leave_pixels_out() -> None:
-    truth = np.add.outer(np.arange(12) * 0.9, np.arange(14) * 0.7)
-    hole = np.zeros(truth.shape, dtype=bool)
-    hole[3:8, 4:9] = True
-    noise = np.angle(np.exp(1j * truth))
-    noise[hole] = np.random.default_rng(0).uniform(-3, 3, hole.sum())
-    masked = np.ma.masked_array(noise, hole)
-    with pytest.raises(
-        InvalidInputError, match=r"phase\.filled\(0\) and weights=~np\.ma\.getmaskarray\(phase\)"
-    ):
-        unwrap_phase(masked)
-    result = unwrap_phase(masked.filled(0), weights=~np.ma.getmaskarray(masked))
+def pieces_of(holes: Any) -> Any:
+    """Return a number for each pixel: the first pixel of its piece; -1 in holes."""
+    height, width = holes.shape
+    number = np.where(holes, -1, np.arange(holes.size).reshape(holes.shape))
+    for _ in range(holes.size):
+        for y, x in itertools.product(range(height), range(width)):
+            for v, u in ((y + 1, x), (y, x + 1)):
+                if v < height and u < width and not holes[y, x] and not holes[v, u]:
+                    number[y, x] = number[v, u] = min(number[y, x], number[v, u])
+    return number
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_holes_take_no_part(seed: int) -> None:
+    """No other turns cost less, and each piece begins at its own value."""
+    rng = np.random.default_rng(seed)
+    shape = [(3, 3), (2, 5), (4, 2)][seed % 3]
+    phase = rng.uniform(-np.pi, np.pi, shape)
+    weights = rng.integers(0, 5, shape) if seed % 2 else rng.random(shape)
+    holes = rng.random(shape) < rng.choice([0.15, 0.3, 0.6])
+    result = unwrap_phase(phase, weights=weights, mask=~holes)
     result.verify()
-    assert np.allclose(result.phase[~hole], truth[~hole])
+    within = np.where(holes, 0, weights)
+    assert corrections(phase, result.turns, within) == pytest.approx(result.corrections)
+    best = min(
+        corrections(phase, np.array(turns).reshape(shape), within)
+        for turns in itertools.product(*((0,) if hole else (-1, 0, 1) for hole in holes.flat))
+    )
+    assert result.corrections <= best + 1e-9
+    number = pieces_of(holes)
+    assert not result.turns.ravel()[number[number >= 0]].any()
+    np.testing.assert_array_equal(result.phase, np.where(holes, np.nan, phase + TURN * result.turns))
+    unknown = np.where(holes, np.nan, phase)
+    for same in (
+        unwrap_phase(unknown, weights=np.where(holes, np.nan, weights)),
+        unwrap_phase(np.ma.masked_array(np.where(holes, np.inf, phase), holes), weights=weights),
+    ):
+        same.verify()
+        np.testing.assert_array_equal(same.phase, result.phase)
+        assert same.corrections == result.corrections
+
+
+def test_pieces_are_unwrapped_one_by_one() -> None:
+    truth = np.add.outer(np.arange(12) * 0.9, np.arange(14) * 0.7)
+    holes = np.zeros(truth.shape, dtype=bool)
+    holes[3:8, 4:9] = True
+    holes[:, 10] = holes[5] = True
+    result = unwrap_phase(wrapped(truth), mask=~holes)
+    result.verify()
+    assert result.corrections == 0
+    number = pieces_of(holes)
+    for first in np.unique(number[~holes]):
+        missing = (truth - result.phase)[number == first] / TURN
+        np.testing.assert_allclose(missing, np.rint(missing[0]), atol=1e-9)
+        assert result.turns.flat[first] == 0
+
+
+def test_a_picture_that_is_a_hole() -> None:
+    for result in (
+        unwrap_phase(np.full((3, 4), np.nan)),
+        unwrap_phase(np.ones((3, 4)), mask=np.zeros((3, 4), bool)),
+    ):
+        result.verify()
+        assert np.isnan(result.phase).all()
+        assert not result.turns.any()

@@ -7,7 +7,8 @@ The difference of two neighbouring pixels, wrapped to half a turn, is right exce
 changes by more than half a turn. The sum of the differences around a square of four pixels is a whole number
 of turns, its *residue*, and is zero if all four are right. The turns to add to the differences are a flow
 between the squares that cancels all residues; everything outside the picture is one more square. The flow of
-least cost changes the fewest differences, or those of the least weight.
+least cost changes the fewest differences, or those of the least weight. All squares
+at a hole of the picture are one vertex, and so are those at its border.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ class UnwrappedPhase(DrawnResult):
     Attributes
     ----------
     phase : ndarray of float64, shape (h, w)
-        The given phase plus whole turns; the first pixel is unchanged.
+        The given phase plus whole turns; NaN in holes. Holes may separate pieces, whose pixels are linked by
+        their sides. In each piece the first pixel, by rows, is unchanged.
     turns : ndarray of int64, shape (h, w)
-        The number of turns that were added.
+        The number of turns that were added; 0 in holes.
     flow : MinCostFlowResult
         The flow between squares.
     """
@@ -63,12 +65,12 @@ class UnwrappedPhase(DrawnResult):
         angles, network = self._given, self.flow.network
         phase = checked_host_array(self.phase, "phase", angles.shape, np.float64)
         turns = checked_host_array(self.turns, "turns", angles.shape, np.int64)
-        expected = _network(*_gaps(angles), np.ones(angles.shape, np.int64))
+        expected = _network(angles, np.ones(angles.shape, np.int64))
         for name in ("tail", "head", "supply", "undirected"):
             if not np.array_equal(getattr(network, name), getattr(expected, name)):
                 raise VerificationError("the flow is not one between the squares of this picture")
         found = _unwrapped(angles, self.flow)
-        if not np.array_equal(phase, found[0]) or not np.array_equal(turns, found[1]):
+        if not np.array_equal(phase, found[0], equal_nan=True) or not np.array_equal(turns, found[1]):
             raise VerificationError("the turns do not follow from the flow")
 
     @property
@@ -89,6 +91,7 @@ def unwrap_phase(
     phase: ArrayLike,
     *,
     weights: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
     method: FlowMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
@@ -99,10 +102,13 @@ def unwrap_phase(
     Parameters
     ----------
     phase : array_like, shape (h, w)
-        Angles in radians; whole turns do not matter.
+        Angles in radians; whole turns do not matter. NaN and the masked pixels of a masked array are holes.
     weights : array_like, shape (h, w), optional
         How reliable each pixel is, not negative; bools are 0 and 1. The weight of a difference is the smaller
-        one of its two pixels. Default: all 1. Pixels of weight 0 are holes: their values do not matter.
+        one of its two pixels. Default: all 1. The value of a pixel of weight 0 does not matter, but it has a
+        phase.
+    mask : array_like of bool, shape (h, w), optional
+        True for pixels that take part; the others are holes.
     method, device, threads, time_limit
         As for :func:`preflow.min_cost_flow`.
 
@@ -113,13 +119,14 @@ def unwrap_phase(
     Raises
     ------
     InvalidInputError
-        No picture of finite numbers, or weights of another shape or negative.
+        No picture of numbers, an infinite one, weights or a mask of another shape, or a negative weight.
     NotOptimalError
         The time limit came first.
 
     Notes
     -----
-    The least total correction in the sense of the L1 norm. Time is that of a minimum-cost flow in a grid of
+    The least total correction in the sense of the L1 norm, of each piece between holes. Pieces are not tied:
+    between them whole turns may be missing. Time is that of a minimum-cost flow in a grid of
     ``(h - 1) * (w - 1)`` vertices. scikit-image's function of the same name sorts pixels by reliability
     instead, which is faster and minimises nothing.
 
@@ -130,96 +137,144 @@ def unwrap_phase(
     >>> result = unwrap_phase(np.angle(np.exp(1j * truth)))
     >>> bool(np.allclose(result.phase, truth))
     True
+    >>> result = unwrap_phase([[3.0, -3.0, np.nan, 3.0, -3.0]])
+    >>> result.turns
+    array([[0, 1, 0, 0, 1]])
     """
-    angles = _checked_phase(phase)
-    quality = (
-        np.ones(angles.shape, dtype=np.int64) if weights is None else _checked_weights(weights, angles.shape)
-    )
-    network = _network(*_gaps(angles), quality)
+    angles = _checked_phase(phase, mask)
+    quality = _checked_weights(weights, np.isnan(angles))
+    network = _network(angles, quality)
     result = min_cost_flow(network, method=method, device=device, threads=threads, time_limit=time_limit)
     _ = result.cost
     unwrapped, added = _unwrapped(angles, result)
     return UnwrappedPhase(unwrapped, added, result, angles)
 
 
-def _gaps(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the wrapped differences of neighbours in a row, and of those in a column."""
-    return _wrapped(np.diff(angles, axis=1)), _wrapped(np.diff(angles, axis=0))
+def _missing(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the turns that wrapping adds to differences along rows and along columns; NaN beside holes."""
+    return -np.rint(np.diff(angles, axis=1) / TURN), -np.rint(np.diff(angles, axis=0) / TURN)
+
+
+def _network(angles: NDArray[np.float64], quality: NDArray[Any]) -> CostNetwork:
+    """Return the squares as a network: an arc over each difference, first those along rows.
+
+    A difference along a row lies between the square below it, the tail, and that above; one along a column
+    between the square on its left, the tail, and that on its right. The last vertices are the outside and
+    the holes.
+    """
+    from scipy.ndimage import label
+
+    across, down = _missing(angles)
+    in_row, in_column = ~np.isnan(across), ~np.isnan(down)
+    holes, count = label(np.pad(np.isnan(angles), 1, constant_values=True), np.ones((3, 3)))
+    above = np.maximum(holes[:-1], holes[1:])
+    square = np.maximum(above[:, :-1], above[:, 1:]).astype(np.int64)
+    whole = square == 0
+    size = np.count_nonzero(whole)
+    square += size - 1
+    square[whole] = np.arange(size)
+    tail = np.concatenate([square[1:, 1:-1][in_row], square[1:-1, :-1][in_column]])
+    head = np.concatenate([square[:-1, 1:-1][in_row], square[1:-1, 1:][in_column]])
+    missing = np.concatenate([across[in_row], down[in_column]])
+    supply = np.bincount(head, missing, size + count) - np.bincount(tail, missing, size + count)
+    cost = np.concatenate(
+        [
+            np.minimum(quality[:, :-1], quality[:, 1:])[in_row],
+            np.minimum(quality[:-1], quality[1:])[in_column],
+        ]
+    )
+    return CostNetwork.from_arrays(
+        tail, head, cost=cost, supply=supply.astype(np.int64), undirected=True, num_vertices=size + count
+    )
 
 
 def _unwrapped(
     angles: NDArray[np.float64], flow: MinCostFlowResult
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the phases, and the turns that were added, given the flow between squares."""
-    across, down = _gaps(angles)
-    turns = np.rint(np.asarray(flow.flow)).astype(np.int64)
-    across += TURN * turns[: across.size].reshape(across.shape)
-    down += TURN * turns[across.size :].reshape(down.shape)
-    first = angles[0, 0] + np.concatenate([[0.0], np.cumsum(down[:, 0])])
-    smooth = np.concatenate([first[:, None], first[:, None] + np.cumsum(across, axis=1)], axis=1)
-    added = np.rint((smooth - angles) / TURN).astype(np.int64)
+    """Return the phases, and the turns that were added, given the flow between squares.
+
+    Turns are added up along runs of pixels in rows, then from run to run.
+    """
+    across, down = _missing(angles)
+    in_row, in_column, inside = ~np.isnan(across), ~np.isnan(down), ~np.isnan(angles)
+    turns, count = np.rint(np.asarray(flow.flow)), np.count_nonzero(in_row)
+    across[in_row] += turns[:count]
+    down[in_column] += turns[count:]
+    begins, first = inside.copy(), in_column.copy()
+    begins[:, 1:] &= ~in_row
+    first[:, 1:] &= ~(in_column[:, :-1] & in_row[:-1] & in_row[1:])  # one link of two runs is enough
+    run = np.cumsum(begins).reshape(angles.shape)
+    along = np.zeros(angles.shape)
+    np.cumsum(np.where(in_row, across, 0.0), axis=1, out=along[:, 1:])
+    along -= np.append(0.0, along[begins])[run]
+    step = (along[:-1] + down - along[1:])[first]
+    offset = _added_up(run[:-1][first], run[1:][first], step, int(begins.sum()) + 1)
+    added = np.where(inside, along + offset[run], 0.0).astype(np.int64)
     return angles + TURN * added, added
 
 
-def _network(across: NDArray[np.float64], down: NDArray[np.float64], quality: NDArray[Any]) -> CostNetwork:
-    """Return the squares as a network: an arc over each difference, first those along rows.
+def _added_up(
+    upper: NDArray[np.int64], lower: NDArray[np.int64], step: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
+    """Return the sum of steps on the way to each vertex from the first vertex of its piece.
 
-    A difference along a row lies between the square below it, the tail, and that above; one along a column
-    between the square on its left, the tail, and that on its right. The last vertex is the outside.
+    Steps lead from `upper` to `lower`, and back with the opposite sign. No step has an end at vertex 0.
     """
-    height, width = quality.shape
-    rows, columns = height - 1, width - 1
-    outside = rows * columns
-    square = np.full((rows + 2, columns + 2), outside, dtype=np.int64)
-    square[1:-1, 1:-1] = np.arange(outside).reshape(rows, columns)
-    tail = np.concatenate([square[1:, 1:-1].ravel(), square[1:-1, :-1].ravel()])
-    head = np.concatenate([square[:-1, 1:-1].ravel(), square[1:-1, 1:].ravel()])
-    around = across[:-1] + down[:, 1:] - across[1:] - down[:, :-1]
-    residue = np.rint(around / TURN).astype(np.int64)
-    supply = np.append(-residue.ravel(), residue.sum())
-    cost = np.concatenate(
-        [
-            np.minimum(quality[:, :-1], quality[:, 1:]).ravel(),
-            np.minimum(quality[:-1], quality[1:]).ravel(),
-        ]
-    )
-    return CostNetwork.from_arrays(tail, head, cost=cost, supply=supply, undirected=True)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+    def graph(tail: NDArray[np.int64], head: NDArray[np.int64]) -> csr_array:
+        return csr_array((np.ones(len(tail)), (tail, head)), shape=(size, size))
+
+    tail, head = np.append(upper, lower), np.append(lower, upper)
+    _, first = np.unique(connected_components(graph(tail, head))[1], return_index=True)
+    links = graph(np.append(tail, np.zeros_like(first)), np.append(head, first))
+    _, parent = breadth_first_order(links, 0)
+    parent[0] = 0
+    total, chosen = np.zeros(size), parent[head] == tail
+    total[head[chosen]] = np.append(step, -step)[chosen]
+    while parent.any():
+        total += total[parent]
+        parent = parent[parent]
+    return total
 
 
-def _wrapped(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return angles between minus and plus half a turn."""
-    wrapped: NDArray[np.float64] = gaps - TURN * np.rint(gaps / TURN)
-    return wrapped
-
-
-def _checked_phase(phase: ArrayLike) -> NDArray[np.float64]:
-    if np.ma.isMaskedArray(phase):
-        raise InvalidInputError(
-            "phase is a masked array: give phase.filled(0) and weights=~np.ma.getmaskarray(phase), so that "
-            "changes beside masked pixels cost nothing"
-        )
-    angles = host_array(phase, "phase")
+def _checked_phase(phase: ArrayLike, mask: ArrayLike | None) -> NDArray[np.float64]:
+    """Return the angles as floats, with NaN in holes."""
+    masked = np.ma.getmask(phase)
+    angles = host_array(np.ma.getdata(phase) if np.ma.isMaskedArray(phase) else phase, "phase")
     if angles.ndim != 2 or angles.dtype.kind not in "iuf":
         raise InvalidInputError(
             f"phase must be a picture of numbers, got {angles.dtype} of shape {angles.shape}"
         )
     if not angles.size:
         raise InvalidInputError(f"phase has no pixels: its shape is {angles.shape}")
-    angles = angles.astype(np.float64)
-    check_finite("phase", angles)
-    if not (np.abs(angles) <= LARGEST).all():
+    angles = np.where(masked, np.nan, angles.astype(np.float64))
+    if mask is not None:
+        inside = host_array(mask, "mask")
+        if inside.shape != angles.shape or inside.dtype != np.bool_:
+            raise InvalidInputError(
+                f"mask must be bools of shape {angles.shape}, got {inside.dtype} of shape {inside.shape}"
+            )
+        angles[~inside] = np.nan
+    check_finite("phase", np.where(np.isnan(angles), 0.0, angles))
+    if (np.abs(angles) > LARGEST).any():
         raise InvalidInputError("phase has a value of more than 2**40 radians")
     return angles
 
 
-def _checked_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
+def _checked_weights(weights: ArrayLike | None, holes: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the weights of pixels, 0 in holes."""
+    if weights is None:
+        return (~holes).astype(np.int64)
     quality = host_array(weights, "weights")
-    if quality.shape != shape or quality.dtype.kind not in "biuf":
+    if quality.shape != holes.shape or quality.dtype.kind not in "biuf":
         raise InvalidInputError(
-            f"weights must be numbers of shape {shape}, got {quality.dtype} of {quality.shape}"
+            f"weights must be numbers of shape {holes.shape}, got {quality.dtype} of {quality.shape}"
         )
+    quality = np.where(holes, quality.dtype.type(0), quality)
     check_finite("weights", quality)
     if (quality < 0).any():
-        place = tuple(map(int, np.unravel_index(quality.argmin(), shape)))
+        place = tuple(map(int, np.unravel_index(quality.argmin(), quality.shape)))
         raise InvalidInputError(f"a weight is negative: {quality[place]} at {place}")
     return quality.astype(np.int64) if quality.dtype == np.bool_ else quality
