@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import networkx as nx
@@ -335,14 +335,20 @@ def test_values_beside_breakpoints_that_float64_rounds() -> None:
     assert found.high == 2**55
 
 
-def lines_of(network: preflow.FlowNetwork, slope: Any) -> list[tuple[Fraction, Fraction]]:
+def lines_of(
+    network: preflow.FlowNetwork, slope: Any, constant: Any = None
+) -> list[tuple[Fraction, Fraction]]:
     """Return intercept and slope of all finite cuts between the first and the last vertex."""
     n, found = network.num_vertices, []
-    arcs = list(zip(network.tail, network.head, network.capacity.tolist(), slope.tolist(), strict=True))
+    capacity = network.capacity.tolist()
+    if constant is not None:
+        added = zip(capacity, constant.tolist(), strict=True)
+        capacity = [Fraction(a) + Fraction(b) if a < np.inf else a for a, b in added]
+    arcs = list(zip(network.tail, network.head, capacity, slope.tolist(), strict=True))
     for bits in range(2 ** (n - 2)):
         side = [False, *(bool(bits >> v & 1) for v in range(n - 2)), True]
         across = [(c, s) for u, v, c, s in arcs if side[v] and not side[u]]
-        if all(np.isfinite(c) for c, _ in across):
+        if all(abs(c) < np.inf for c, _ in across):
             found.append(
                 (sum((Fraction(c) for c, _ in across), Fraction(0)), sum(Fraction(s) for _, s in across))
             )
@@ -375,6 +381,111 @@ def test_floats_are_exact_beside_a_huge_one(huge: float) -> None:
                     found.value(value)
             else:
                 assert found.value(value) == rounded
+
+
+def breaks_of(lines: list[tuple[Fraction, Fraction]], low: Fraction, high: Fraction) -> list[Fraction]:
+    """Return where the least of some lines changes between two values, by crossing all pairs."""
+    crossings = {
+        (a - b) / (t - s)
+        for (a, s), (b, t) in combinations(lines, 2)
+        if s != t and low < (a - b) / (t - s) < high
+    }
+    found = []
+    for value in sorted(crossings):
+        least = min(a + value * s for a, s in lines)
+        if len({s for a, s in lines if a + value * s == least}) > 1:
+            found.append(value)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["integers", "floats", "huge and tiny", "infinite"])
+def test_constants_below_zero(kind: str) -> None:
+    """Capacities that are not negative in the range of the parameter, whatever they are at 0."""
+    rng = np.random.default_rng(12)
+    count = 0
+    for _ in range(80):
+        n, m = int(rng.integers(3, 7)), int(rng.integers(6, 24))
+        tail, head = rng.integers(0, n - 1, m), rng.integers(1, n, m)
+        out, into = (tail == 0) & (head != n - 1), (tail > 0) & (head == n - 1)
+        size, rise, constant = (rng.integers(0, 9, m) for _ in range(3))
+        if kind != "integers":
+            size, rise, constant = (part * rng.random(m) for part in (size, rise, constant))
+        if kind == "huge and tiny":
+            size, rise, constant = (
+                part * 10.0 ** rng.choice([-300, -20, 0, 200], m) for part in (size, rise, constant)
+            )
+        if kind == "infinite":
+            size = np.where(~out & (rng.random(m) < 0.2), np.inf, size)
+        size = np.where(into, 8 * size, np.where(out, 0, size))
+        slope = np.where(out, rise, np.where(into & (rng.random() < 0.3), -rise, 0))
+        network = preflow.FlowNetwork.from_arrays(tail, head, size, num_vertices=n)
+        low, high = Fraction(int(rng.integers(-4, 40)), 8), Fraction(int(rng.integers(40, 80)), 8)
+        if kind == "integers":
+            constant = -(rise * out * max(low, 0)).astype(np.float64).astype(np.int64)
+        else:
+            share = rng.choice([0, 0.5, 0.99, 2], m, p=[0.2, 0.4, 0.3, 0.1])
+            constant = np.where(out & (low > 0), -share * float(low) * rise, 0.0)
+        exact = [
+            [Fraction(x) for x in part.tolist()]
+            for part in (np.where(np.isinf(size), 0, size), constant, slope)
+        ]
+        fits = [
+            np.isinf(size[i]) or all(c + d + value * s >= 0 for value in (low, high))
+            for i, (c, d, s) in enumerate(zip(*exact, strict=True))
+        ]
+        if not lines_of(network, slope, constant):
+            continue
+        if not all(fits):
+            with pytest.raises(InvalidInputError, match="is negative at") as caught:
+                preflow.parametric_max_flow(network, slope, 0, n - 1, constant=constant, low=low, high=high)
+            assert not fits[int(str(caught.value).split("arc ")[1].split()[0])]
+            keep = np.array(fits)
+            network = preflow.FlowNetwork.from_arrays(tail[keep], head[keep], size[keep], num_vertices=n)
+            slope, constant = slope[keep], constant[keep]
+        lines = lines_of(network, slope, constant)
+        found = preflow.parametric_max_flow(network, slope, 0, n - 1, constant=constant, low=low, high=high)
+        found.verify()
+        assert (found.low, found.high) == (low, high)
+        inner = [found.breakpoint(i) for i in range(found.num_cuts - 1)]
+        assert [value for value in inner if low < value < high] == breaks_of(lines, low, high)
+        for value in values_of(found):
+            exact_value = min(intercept + value * rise for intercept, rise in lines)
+            assert found.value(value) == (exact_value if kind == "integers" else float(exact_value))
+        count += bool((constant < 0).any() and len(inner))
+    assert count > 5
+
+
+def test_constants_are_checked() -> None:
+    network = ([0, 1], [1, 2], [0, 4])
+    found = preflow.parametric_max_flow(network, [3, 0], 0, 2, constant=[-5, 0], low=2)
+    found.verify()
+    assert (found.breakpoint(0), found.value(2)) == (3, 1)
+    whole = preflow.parametric_max_flow(network, [3, 0], 0, 2, low=2)
+    for wrong in (
+        replace(found, arc_constant=None),
+        replace(found, arc_constant=np.array([-6, 0])),
+        replace(found, arc_constant=np.array([-5.0, 0.0])),
+        replace(found, arc_constant=np.array([-5.0, np.nan])),
+        replace(whole, arc_constant=np.array([-7, 0])),
+    ):
+        with pytest.raises(VerificationError):
+            wrong.verify()
+    for given, message in [
+        ({"constant": [-5, 0]}, "arc 0 is negative at 0: low must be at least 5/3"),
+        ({"constant": [-5, 0], "low": 5, "high": 1}, "below low"),
+        ({"constant": [0, -5], "low": 2}, "arc 1 is negative at 2, and its slope is 0"),
+        (
+            {"constant": [0, -1], "slope": [3, -1], "high": 4},
+            "arc 1 is negative at 4: high must be at most 3",
+        ),
+        ({"constant": [-0.1, 0]}, "low must be at least about 0.033333333333333"),
+        ({"constant": [np.nan, 0]}, "constant is NaN"),
+        ({"constant": [np.inf, 0]}, "not finite"),
+        ({"constant": [1]}, "constant has shape"),
+        ({"constant": ["a", "b"]}, "constant must hold"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            preflow.parametric_max_flow(network, **{"slope": [3, 0], "source": 0, "sink": 2, **given})  # type: ignore[arg-type]
 
 
 def test_the_sum_of_all_arcs_does_not_matter() -> None:

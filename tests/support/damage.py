@@ -236,6 +236,11 @@ def _flows() -> dict[str, Sample]:
         "ParametricMaxFlow of floats": _both(
             preflow.parametric_max_flow, (slopes, [1, 2, 0, 0, 0], 0, 3), (slopes, [0.1, 2, 0, 0, 0], 0, 3)
         ),
+        "ParametricMaxFlow with constants": _both(
+            partial(preflow.parametric_max_flow, constant=[-3, 0, 0, 0, 0], low=2),
+            (slopes, [4, 2, 0, 0, 0], 0, 3),
+            (slopes, [3, 2, 0, 0, 0], 0, 3),
+        ),
         "ProjectSelection of floats": _both(
             reductions.select_projects,
             ([4.5, 6.25, -5.0, -3.1], [(0, 2), (0, 3), (1, 3)]),

@@ -171,7 +171,7 @@ def _fits_int64(network: LinearNetwork, flows: PieceFlows, num_vertices: int) ->
         return bool((flows.amount < MOST).all())
     q, p = flows.denominator.astype(float), np.abs(flows.numerator.astype(float))
     count = len(q)
-    size = np.bincount(flows.piece, (network.source + network.sink).astype(float), count)
+    size = np.bincount(flows.piece, (abs(network.source) + abs(network.sink)).astype(float), count)
     tail, head, capacity = (
         flows.piece[network.tail],
         flows.piece[network.head],

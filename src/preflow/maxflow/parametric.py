@@ -142,7 +142,8 @@ class Values(NamedTuple):
 def sum_up(net: ResidualArrays, pieces: Pieces, active: NDArray[np.bool_], sums: NDArray[np.int64]) -> None:
     """Add up the numbers of the vertices of each active piece, and the capacities of its arcs.
 
-    The rows of `sums` are the sums of `source`, `source_slope`, `sink`, `sink_slope` and of the arcs.
+    The rows of `sums` are the sums of `source`, `source_slope`, `sink`, `sink_slope`, and of the sizes of
+    `source`, `sink` and `capacity`.
     """
     for v in range(len(pieces.piece)):
         i = pieces.piece[v]
@@ -151,6 +152,7 @@ def sum_up(net: ResidualArrays, pieces: Pieces, active: NDArray[np.bool_], sums:
             sums[1, i] += pieces.source_slope[v]
             sums[2, i] += pieces.sink[v]
             sums[3, i] += pieces.sink_slope[v]
+            sums[4, i] += abs(pieces.source[v]) + abs(pieces.sink[v])
             for a in range(np.uint64(net.first_out[v]), np.uint64(net.first_out[v + 1])):
                 sums[4, i] += pieces.capacity[a]
 
@@ -209,6 +211,8 @@ class ParametricMaxFlow(DrawnResult):
     network : FlowNetwork
     arc_slope : ndarray, shape (num_arcs,)
         By how much the capacity of each arc grows with the parameter.
+    arc_constant : ndarray, shape (num_arcs,), or None
+        What each arc has at parameter 0 besides its capacity in `network`.
     sources, sinks : ndarray of int64
     gap : float
         How far a value that :meth:`value` returns may be from the minimum: 0 for integers. For floats it is
@@ -223,6 +227,7 @@ class ParametricMaxFlow(DrawnResult):
     high: Fraction
     network: FlowNetwork
     arc_slope: Array
+    arc_constant: Array | None
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
     gap: float
@@ -243,7 +248,10 @@ class ParametricMaxFlow(DrawnResult):
 
     @cached_property
     def _lines(self) -> _Lines:
-        return _lines(self.network, _whole_data(self.network, self.arc_slope), self.level)
+        return _lines(self.network, self._data(), self.level)
+
+    def _data(self) -> _Data:
+        return _whole_data(self.network, self.arc_slope, self.arc_constant)
 
     def _number(self, parameter: Fraction) -> int:
         """Return the number of the cut at a value of the parameter, at a breakpoint the one that follows."""
@@ -286,7 +294,7 @@ class ParametricMaxFlow(DrawnResult):
 
     @property
     def _is_float(self) -> bool:
-        return "f" in (self.network.capacity.dtype.kind, self.arc_slope.dtype.kind)
+        return _has_floats(self.network, self.arc_slope, self.arc_constant)
 
     def sink_side(self, parameter: float | Fraction) -> NDArray[np.bool_]:
         """Return the smallest sink side of a minimum cut at a value of the parameter, one bool a vertex."""
@@ -299,11 +307,15 @@ class ParametricMaxFlow(DrawnResult):
         The proof is one flow for the whole range: see :mod:`preflow.certify.parametric`. It is exact, also
         for floats.
         """
-        network, level, slope = self.network, self.level, self.arc_slope
+        network, level = self.network, self.level
         check_terminals(network, self.sources, self.sinks)
         check_array(np, level, "level", (network.num_vertices,), np.int64)
-        check_array(np, slope, "arc_slope", (network.num_arcs,), np.int64, np.float64)
-        fault = _fault_of_slopes(network, slope, self.sources, self.sinks)
+        for name in ("arc_slope", "arc_constant"):
+            values = getattr(self, name)
+            if name == "arc_slope" or values is not None:
+                check_array(np, values, name, (network.num_arcs,), np.int64, np.float64)
+                check_finite(name, values)
+        fault = _fault_of_slopes(network, self.arc_slope, self.sources, self.sinks)
         if fault is not None:
             raise VerificationError(fault)
         check_piece_fields(self._flows)
@@ -316,7 +328,10 @@ class ParametricMaxFlow(DrawnResult):
             raise VerificationError("the levels do not fit the network")
         if (level[self.sources] != 0).any() or (level[self.sinks] != last).any():
             raise VerificationError("a source or a sink is on the wrong side of a cut")
-        finite = _whole_data(network, slope)
+        finite = self._data()
+        fault = _fault_of_range(finite, self.low, self.high)
+        if fault is not None:
+            raise VerificationError(fault)
         data = finite.with_endless(self.low, self.high)
         flows = self._flows
         check_piece_flows(_linear_network(network, data, self.sources, self.sinks), flows)
@@ -356,7 +371,7 @@ class _Data(NamedTuple):
 
     #: capacity, reverse, slope: int64 or Python integers: the given numbers times two to `exponent`;
     #: `reverse` is empty where there are no reverse capacities. Infinite capacities are 0, or more than any
-    #: cut of finite capacity: see :meth:`with_endless`.
+    #: cut of finite capacity: see :meth:`with_endless`. `capacity` is at parameter 0, and may be negative.
     capacity: Array
     reverse: Array
     slope: Array
@@ -370,7 +385,7 @@ class _Data(NamedTuple):
         if not len(self.endless) + len(self.endless_reverse):
             return self
         largest = ceil(max(abs(low), abs(high)))
-        cut = _total(self.capacity) + _total(self.reverse) + largest * _total(abs(self.slope)) + 1
+        cut = self.total() + largest * _total(abs(self.slope)) + 1
         capacity, reverse, slope = self.capacity.copy(), self.reverse.copy(), self.slope
         if self.total() + (len(self.endless) + len(self.endless_reverse)) * cut >= MOST:
             capacity, reverse, slope = (part.astype(object) for part in (capacity, reverse, slope))
@@ -379,7 +394,7 @@ class _Data(NamedTuple):
 
     def total(self) -> int:
         """Return the sum of all absolute values."""
-        return _total(self.capacity) + _total(self.reverse) + _total(abs(self.slope))
+        return _total(abs(self.capacity)) + _total(self.reverse) + _total(abs(self.slope))
 
     def of_any_size(self) -> _Data:
         """Return the same data as Python integers."""
@@ -391,7 +406,12 @@ def _total(values: Array) -> int:
     return int(exact_sum(values)) if values.dtype == np.int64 else sum(values.tolist())
 
 
-def _whole_data(network: FlowNetwork, slope: Array) -> _Data:
+def _has_floats(network: FlowNetwork, *others: Array | None) -> bool:
+    """Return whether a capacity, or one of the other arrays, is of floats."""
+    return any(values is not None and values.dtype.kind == "f" for values in (network.capacity, *others))
+
+
+def _whole_data(network: FlowNetwork, slope: Array, constant: Array | None) -> _Data:
     """Return the given numbers as integers, int64 where their sum is below 2**61."""
     reverse = network.capacity[:0] if network.reverse_capacity is None else network.reverse_capacity
     parts, endless = [], []
@@ -400,6 +420,8 @@ def _whole_data(network: FlowNetwork, slope: Array) -> _Data:
         endless.append(places)
         parts.append(np.where(np.isinf(values), 0, values) if len(places) else values)
     parts.append(slope)
+    if constant is not None:
+        parts.append(np.where(np.isinf(network.capacity), 0, constant))
     with np.errstate(over="ignore"):
         size = sum(float(np.abs(part.astype(np.float64)).sum()) for part in parts)
     exponent = 0
@@ -407,6 +429,8 @@ def _whole_data(network: FlowNetwork, slope: Array) -> _Data:
         whole: list[Array] = [part.astype(np.int64) for part in parts]
     else:
         whole, exponent = as_integers(*parts)
+    if constant is not None:
+        whole[0] = whole[0] + whole[3]
     return _Data(whole[0], whole[1], whole[2], exponent, *endless)
 
 
@@ -563,6 +587,7 @@ def parametric_max_flow(
     source: Vertices = None,
     sink: Vertices = None,
     *,
+    constant: ArrayLike | None = None,
     low: float | Fraction = 0,
     high: float | Fraction | None = None,
     method: FlowMethodName | str = "auto",
@@ -570,10 +595,10 @@ def parametric_max_flow(
 ) -> ParametricMaxFlow:
     """Find minimum cuts for all values of a parameter on which the capacities at the terminals depend.
 
-    The capacity of an arc is ``capacity + parameter * slope``. Arcs out of a source may have a positive slope
-    and arcs into a sink a negative one; all others have slope 0. Then the source side of the minimum cut
-    grows with the parameter. Such problems are: the densest subgraph, the best ratio of profit to cost,
-    schedules with a deadline to choose, all segmentations of an image from dark to bright.
+    The capacity of an arc is ``capacity + constant + parameter * slope``. Arcs out of a source may have a
+    positive slope and arcs into a sink a negative one; all others have slope 0. Then the source side of the
+    minimum cut grows with the parameter. Such problems are: the densest subgraph, the best ratio of profit to
+    cost, schedules with a deadline to choose, all segmentations of an image from dark to bright.
 
     Parameters
     ----------
@@ -581,6 +606,9 @@ def parametric_max_flow(
         As in :func:`preflow.max_flow`. An arc of infinite capacity cannot be cut, whatever its slope.
     slope : array_like, shape (num_arcs,)
         For each arc, in the order of the network.
+    constant : array_like, shape (num_arcs,), optional
+        Added to the capacities of the network, exactly. It may be negative, so it is for arcs that have no
+        capacity at parameter 0: those of capacity ``3 * parameter - 5``, say, where `low` is 2.
     low, high : number
         The range of the parameter, in which no capacity may become negative. A float is taken as the decimal
         number that Python prints. Default of `high`: as far as capacities are not negative, or past the last
@@ -595,15 +623,17 @@ def parametric_max_flow(
     Raises
     ------
     InvalidInputError
-        A slope has the wrong sign or is not at a terminal, or a capacity becomes negative in the range.
+        A slope has the wrong sign or is not at a terminal, or a capacity is negative in the range: the
+        message names an arc and a value of the parameter.
     UnboundedFlowError
         Arcs of infinite capacity lead from a source to a sink.
 
     Notes
     -----
     A few solves of smaller and smaller networks: their number is mostly about the logarithm of the number of
-    cuts. All cuts and breakpoints are exact, those of floats, too. Where numbers times the denominators of
-    breakpoints sum past 2**61, as most floats do, a solve takes several phases, with Python's integers.
+    cuts. All cuts and breakpoints are exact, those of floats, too; a float of the result is rounded once,
+    from an exact fraction. Where numbers times the denominators of breakpoints sum past 2**61, as most floats
+    do, a solve takes several phases, with Python's integers.
     Gallo, Grigoriadis and Tarjan 1989.
 
     Examples
@@ -616,6 +646,13 @@ def parametric_max_flow(
     >>> found.value(3), found.sink_side(3).tolist()
     (6, [False, True, False, True])
     >>> found.verify()
+
+    Arc 0 has the capacity ``2 * parameter - 3``:
+
+    >>> slope, constant = [2, 2, 0, 0, 0], [-3, 0, 0, 0, 0]
+    >>> found = preflow.parametric_max_flow(network, slope, 0, 3, constant=constant, low=1.5)
+    >>> [found.breakpoint(i) for i in range(found.num_cuts - 1)]
+    [Fraction(7, 2)]
     """
     given, source, sink = as_flow_problem(network, source, sink)
     given = given.on_host()
@@ -623,7 +660,11 @@ def parametric_max_flow(
     if given.saturated:
         raise InvalidInputError("the capacities must be below 2**63: as floats they may be larger")
     slopes = _read_slopes(given, slope, sources, sinks)
-    finite = _whole_data(given, slopes)
+    constants = None
+    if constant is not None:
+        constants = read_signed(constant, given.num_arcs, "constant").copy()
+        check_finite("constant", constants)
+    finite = _whole_data(given, slopes, constants)
     endless = [np.isinf(given.capacity)]
     if given.reverse_capacity is not None:
         endless.append(np.isinf(given.reverse_capacity))
@@ -632,10 +673,12 @@ def parametric_max_flow(
     start, end = _range(finite, low, high)
     request = Request(METHODS, method, "cpu", threads)
     call = FlowCall.of(FlowProblem(given, sources, sinks, {}), request)
-    return call.run(lambda: _found(call, slopes, finite, start, end), request)
+    return call.run(lambda: _found(call, slopes, constants, finite, start, end), request)
 
 
-def _found(call: FlowCall, slopes: Array, finite: _Data, low: Fraction, high: Fraction) -> ParametricMaxFlow:
+def _found(
+    call: FlowCall, slopes: Array, constants: Array | None, finite: _Data, low: Fraction, high: Fraction
+) -> ParametricMaxFlow:
     """Search, and wrap what was found."""
     network, sources, sinks = call.instance, call.sources, call.sinks
     data = finite.with_endless(low, high)
@@ -649,7 +692,7 @@ def _found(call: FlowCall, slopes: Array, finite: _Data, low: Fraction, high: Fr
     level = np.zeros(network.num_vertices, dtype=np.int64)
     level[_inner(network, sources, sinks)] = found.level
     level[sinks] = len(found.numerator) + 1
-    is_float = "f" in (network.capacity.dtype.kind, slopes.dtype.kind)
+    is_float = _has_floats(network, slopes, constants)
     lines = _lines(network, finite, level)
     intercept, rise = lines.arrays(is_float)
     return ParametricMaxFlow(
@@ -661,6 +704,7 @@ def _found(call: FlowCall, slopes: Array, finite: _Data, low: Fraction, high: Fr
         high=high,
         network=network,
         arc_slope=slopes,
+        arc_constant=constants,
         sources=sources,
         sinks=sinks,
         gap=_gap(is_float, lines, low, high, found),
@@ -698,10 +742,8 @@ def _fault_of_slopes(
 def _range(data: _Data, low: float | Fraction, high: float | Fraction | None) -> tuple[Fraction, Fraction]:
     """Return the range of the parameter exactly; check that no capacity becomes negative in it."""
     start = _fraction(low, "low")
-    sloped = np.flatnonzero(data.slope)
-    if len(data.endless):
-        sloped = np.setdiff1d(sloped, data.endless)
-    arcs = list(zip(data.capacity[sloped].tolist(), data.slope[sloped].tolist(), strict=True))
+    _, capacities, slopes = _changing(data)
+    arcs = zip(capacities, slopes, strict=True)
     limit = min((Fraction(capacity, -slope) for capacity, slope in arcs if slope < 0), default=None)
     if high is not None:
         end = _fraction(high, "high")
@@ -709,8 +751,8 @@ def _range(data: _Data, low: float | Fraction, high: float | Fraction | None) ->
         end = max(limit, start)
     else:
         # Past the sum of all capacities a slope of at least one keeps its arc out of every minimum cut.
-        least = min([2**data.exponent, *(slope for _, slope in arcs)])
-        most = Fraction(_total(data.capacity) + _total(data.reverse), least)
+        least = min([2**data.exponent, *filter(None, slopes)])
+        most = Fraction(_total(abs(data.capacity)) + _total(data.reverse), least)
         end = max(most + 1, start + 1)
     if end < start:
         between = f"{float_near(start):g} and {float_near(end):g}"
@@ -718,13 +760,36 @@ def _range(data: _Data, low: float | Fraction, high: float | Fraction | None) ->
     for name, given in (("low", start), ("high", end)):
         if np.isinf(float_near(given)) and (name == "low" or high is not None):
             raise InvalidInputError(f"{name} must be at most {sys.float_info.max:g} in size")
-    for value in (start, end):
-        p, q = value.numerator, value.denominator
-        changed = [capacity * q + slope * p for capacity, slope in arcs]
-        if min(changed, default=0) < 0:
-            arc = int(sloped[int(np.argmin(np.array(changed, dtype=object)))])
-            raise InvalidInputError(f"the capacity of arc {arc} is negative at {float_near(value):g}")
+    fault = _fault_of_range(data, start, end)
+    if fault is not None:
+        raise InvalidInputError(fault)
     return start, end
+
+
+def _changing(data: _Data) -> tuple[NDArray[np.intp], list[int], list[int]]:
+    """Return the finite arcs with a slope, or negative at parameter 0; also their capacities and slopes."""
+    arcs = np.setdiff1d(np.flatnonzero((data.slope != 0) | (data.capacity < 0)), data.endless)
+    return arcs, data.capacity[arcs].tolist(), data.slope[arcs].tolist()
+
+
+def _fault_of_range(data: _Data, low: Fraction, high: Fraction) -> str | None:
+    """Return which arc has a negative capacity at an end of the range; None if no arc has."""
+    arcs, capacities, slopes = _changing(data)
+    for value in (low, high):
+        p, q = value.numerator, value.denominator
+        changed = [capacity * q + slope * p for capacity, slope in zip(capacities, slopes, strict=True)]
+        least = min(changed, default=0)
+        if least < 0:
+            place = changed.index(least)
+            fault = f"the capacity of arc {arcs[place]} is negative at {float_near(value):g}"
+            if not slopes[place]:
+                return f"{fault}, and its slope is 0"
+            bound = Fraction(-capacities[place], slopes[place])
+            shown = str(bound) if len(str(bound)) < 20 else f"about {float_near(bound):.17g}"
+            return (
+                f"{fault}: {'low must be at least' if slopes[place] > 0 else 'high must be at most'} {shown}"
+            )
+    return None
 
 
 def _fraction(value: float | Fraction, name: str) -> Fraction:
@@ -746,7 +811,7 @@ class _Search:
 
     def __init__(self, call: FlowCall, data: _Data, low: Fraction, high: Fraction) -> None:
         self.call, self.low, self.high = call, low, high
-        network = with_capacities(call.instance, data.capacity, data.reverse)
+        network = with_capacities(call.instance, np.maximum(data.capacity, 0), data.reverse)
         built = build_residual(network, call.sources, call.sinks, threads=call.build_threads)
         arrays, n = built.arrays, built.num_vertices
         capacity: NDArray[np.int64] = arrays.residual.astype(np.int64)
@@ -814,7 +879,7 @@ class _Search:
 
     def _solve(self, sums: Array) -> NDArray[np.bool_]:
         values = self.values
-        size = values.denominator * sums[[0, 2, 4]].sum(axis=0, dtype=np.float64)
+        size = values.denominator * sums[4].astype(np.float64)
         size += np.abs(values.numerator.astype(np.float64)) * sums[[1, 3]].sum(axis=0, dtype=np.float64)
         if (size[values.active] >= MOST).any():
             raise CapacityOverflowError("capacities times a denominator sum past 2**61")
@@ -917,7 +982,7 @@ class _Guess(_Search):
         sink += np.bincount(tail[upward], capacity[upward], n)
         within = active[piece[tail]] & (piece[tail] == piece[head])
         slopes = np.bincount(piece, given.source_slope + given.sink_slope, count)
-        sums = np.bincount(piece, source + sink, count)
+        sums = np.bincount(piece, np.abs(source) + np.abs(sink), count)
         # At the value of a piece no flow is larger than this sum.
         capacity = np.where(within, np.minimum(capacity, sums[piece[tail]]), 0.0)
         sums += np.bincount(piece[tail], capacity, count)
@@ -997,7 +1062,7 @@ class _ExactSearch(_Search):
         """Return the piece of each vertex in a search for the leading bits, and the number of pieces."""
         linear = self.linear
         amounts, slopes = (linear.source, linear.sink), (linear.source_slope, linear.sink_slope)
-        largest = max(int(part.max(initial=0)) for part in (*amounts, self.capacity))
+        largest = max(int(abs(part).max(initial=0)) for part in (*amounts, self.capacity))
         unit = max(largest.bit_length() - LARGEST_POWER, 0)
         source, sink, capacity = ((part >> unit).astype(np.float64) for part in (*amounts, self.capacity))
         common = int(np.bitwise_or.reduce(np.concatenate(slopes), initial=0))
