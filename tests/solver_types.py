@@ -71,6 +71,7 @@ import preflow.papers.lupinska.multicore_lockfree
 import preflow.papers.wu_he_hong.cuda_coloring
 import preflow.papers.wu_he_hong.cuda_hybrid
 import preflow.papers.wu_he_hong.cuda_lockfree
+import preflow.papers.wu_he_hong.cuda_locks
 import preflow.papers.wu_he_hong.multicore_lockfree
 import preflow.transportation.cuda_transport
 import preflow.transportation.multicore_network_simplex
@@ -103,6 +104,7 @@ MAXFLOW_HOSTSOLVER_SOLVE: list[maxflow.HostSolver] = [
     preflow.maxflow.multicore_merging.solve,
     preflow.papers.wu_he_hong.cuda_coloring.solve,
     preflow.papers.wu_he_hong.cuda_lockfree.solve,
+    preflow.papers.wu_he_hong.cuda_locks.solve,
     preflow.papers.wu_he_hong.cuda_hybrid.solve,
 ]
 MAXFLOW_DEVICESOLVER_SOLVE: list[maxflow.DeviceSolver] = [

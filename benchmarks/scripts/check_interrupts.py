@@ -142,7 +142,9 @@ def cases() -> Iterator[Case]:
         ("cuda-lockfree", {}),
         ("cuda-lockfree", {"relabel": "concurrent"}),
         ("cuda-hybrid", {}),
+        ("cuda-locks", {}),
         ("cuda-coloring", {}),
+        ("cuda-coloring", {"barrier": "launch"}),
     ):
         yield Case("min_cut", method, options, wide, network)
     sides = ("200", "400", "800", "1600", "3200")

@@ -56,6 +56,7 @@ FlowMethodName: TypeAlias = Literal[
     "cuda-push-relabel",
     "cuda-coloring",
     "cuda-lockfree",
+    "cuda-locks",
     "cuda-hybrid",
 ]
 #: The methods of :func:`preflow.grid_cut`.

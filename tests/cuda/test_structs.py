@@ -158,6 +158,7 @@ def assignment(**options: Any) -> Any:
     [
         (max_flow, "cuda-push-relabel"),
         (max_flow, "cuda-lockfree"),
+        (max_flow, "cuda-locks"),
         (max_flow, "cuda-coloring"),
         (grid_cut, "cuda-tiled"),
         (grid_cut, "cuda-lockfree"),

@@ -22,7 +22,7 @@ from preflow.errors import (
 from preflow.generators import FAMILIES
 from preflow.graph.device.residual import from_device, to_device
 from preflow.graph.residual import ResidualArrays, build_residual
-from preflow.maxflow import cuda_push_relabel, policy
+from preflow.maxflow import cuda_push_relabel, policy, small
 from preflow.maxflow.problem import METHODS
 from preflow.solving.dispatch import find_method
 from preflow.solving.method import Method
@@ -64,13 +64,21 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         },
         {"lanes": 4, "wave_rounds": 1, "wave_factor": 0.2, "overshoot_share": 0.01, "enough_share": 0.01},
     ],
-    "cuda-coloring": [{}, {"cycles": 1}, {"cycles": 3, "weighted": True}, {"weighted": True}],
+    "cuda-coloring": [
+        {},
+        {"cycles": 1},
+        {"cycles": 3, "weighted": True},
+        {"weighted": True},
+        {"barrier": "lock-free"},
+        {"barrier": "launch", "cycles": 3, "weighted": True},
+    ],
     "cuda-lockfree": [
         {},
         {"cycles": 1},
         {"relabel": "concurrent", "cycles": 2},
         {"relabel": "concurrent", "cycles": 200},
     ],
+    "cuda-locks": [{}, {"cycles": 1}, {"tries": 1000}],
     "cuda-hybrid": [
         {},
         {"cycles": 2},
@@ -382,6 +390,7 @@ class TestAuto:
     @pytest.fixture(autouse=True)
     def small_is_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(policy, "ARCS_FOR_GPU", 1)
+        monkeypatch.setattr(small, "FEW_ARCS", 0)
         monkeypatch.setattr(runtime, "is_in_use", lambda: True)
 
     def device_taken(self, **arguments: Any) -> str:

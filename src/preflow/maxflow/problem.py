@@ -282,6 +282,14 @@ METHODS = (
         copies=True,
     ),
     CudaMethod(
+        "cuda-locks",
+        "papers.wu_he_hong.cuda_locks",
+        "CudaLocksOptions",
+        "one thread a vertex pushes with the locks of both ends; global relabels on the GPU",
+        "Wu, He and Hong 2011, section 5.1; Anderson and Setubal 1995",
+        copies=True,
+    ),
+    CudaMethod(
         "cuda-hybrid",
         "papers.wu_he_hong.cuda_hybrid",
         "HybridOptions",

@@ -118,6 +118,8 @@ def test_periods_follow_the_sizes() -> None:
         ({"cycles": 0}, "cycles"),
         ({"cycles": 1.5}, "cycles"),
         ({"weighted": 1}, "weighted"),
+        ({"barrier": "none"}, "lock, lock-free, launch"),
+        ({"fence": 0}, "fence"),
         ({"colours": 3}, "no option"),
     ],
 )
@@ -200,16 +202,15 @@ class CheckingDevice(CpuDevice):
         return int(net.excess.sum() - net.sink_residual.sum()), pairs.tolist()
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", [{}, {"weighted": True}, {"barrier": "lock-free"}, {"barrier": "launch"}])
 @given(problem=small_problems(max_vertices=14))
 @settings(max_examples=15)
-def test_every_cycle_keeps_the_invariants(weighted: bool, problem: SmallProblem) -> None:
+def test_every_cycle_keeps_the_invariants(options: dict[str, Any], problem: SmallProblem) -> None:
     net = build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks)).arrays
-    options = ColoringOptions(cycles=50, weighted=weighted)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtime, "find_device", CheckingDevice)
         patch.setattr(cuda_coloring, "BARRIERS_A_LAUNCH", 1)
-        height = cuda_coloring.solve(net, options, Control())
+        height = cuda_coloring.solve(net, ColoringOptions(cycles=50, **options), Control())
     assert not net.excess[height <= len(height)].any()
 
 
@@ -236,3 +237,26 @@ def test_bound_on_searches_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = FAMILIES["rmf-wide"].generate("3x3", seed=1)
     with pytest.raises(SolverError, match="cuda-coloring gave up after 2 global relabels"):
         preflow.max_flow(problem, method="cuda-coloring", options={"cycles": 1})
+
+
+@pytest.mark.usefixtures("cpu_device")
+@pytest.mark.parametrize("barrier", ["lock", "lock-free", "launch"])
+def test_barriers_are_counted(barrier: str) -> None:
+    problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
+    options = {"barrier": barrier, "fence": False, "cycles": 20}
+    result = preflow.max_flow(problem, method="cuda-coloring", options=options)
+    result.verify()
+    number, word = result.stats.reason.split("; ")[-1].split()
+    assert word == "barriers"
+    assert int(number.replace(",", "")) > 20
+
+
+@pytest.mark.parametrize("array", ["residual", "excess", "sink_residual"])
+def test_lost_flow_is_noticed(array: str) -> None:
+    problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
+    begun = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink])).arrays
+    net = ResidualArrays(*(each.copy() for each in begun))
+    cuda_coloring.check_flow(net, begun)
+    getattr(net, array)[0] += 1
+    with pytest.raises(SolverError, match="lost flow"):
+        cuda_coloring.check_flow(net, begun)

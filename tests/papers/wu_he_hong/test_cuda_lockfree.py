@@ -38,6 +38,8 @@ MODES = [
     pytest.param("cuda-hybrid", {"gap": False}, id="hybrid-without-gap"),
     pytest.param("cuda-lockfree", {}, id="device"),
     pytest.param("cuda-lockfree", {"relabel": "concurrent"}, id="concurrent"),
+    pytest.param("cuda-locks", {}, id="locks"),
+    pytest.param("cuda-locks", {"tries": 1000}, id="spinning-locks"),
 ]
 
 
@@ -89,6 +91,7 @@ def exact_heights(net: ResidualArrays) -> NDArray[Any]:
         ("cuda-hybrid", {"relabel": "device"}, "no option 'relabel'"),
         ("cuda-lockfree", {"cycles": -1}, "cycles"),
         ("cuda-lockfree", {"relabel": "host"}, "device, concurrent"),
+        ("cuda-locks", {"tries": 0}, "tries"),
     ],
 )
 def test_impossible_options_are_refused(method: str, options: dict[str, Any], message: str) -> None:
@@ -124,7 +127,7 @@ def test_without_gap_vertices_that_a_search_misses_keep_their_heights(
     assert dead[False] <= dead[True]
 
 
-@pytest.mark.parametrize("method", ["cuda-hybrid", "cuda-lockfree"])
+@pytest.mark.parametrize("method", ["cuda-hybrid", "cuda-lockfree", "cuda-locks"])
 @pytest.mark.parametrize(("family", "size"), [("rmf-wide", "4x3"), ("rlg-wide", "8x6"), ("ac-dense", "12")])
 def test_one_step_after_an_exact_search_never_relabels(method: str, family: str, size: str) -> None:
     problem = FAMILIES[family].generate(size, seed=1)
@@ -154,8 +157,8 @@ def stop_after(launches: int, control: Control) -> Callable[[str, Any], None]:
 
     def after_launch(kernel: str, _: Any) -> None:
         launched.append(kernel)
-        control.stop[0] = launched.count("take_steps") >= launches
-        assert launched.count("take_steps") <= launches
+        control.stop[0] = sum(name.startswith("take_") for name in launched) >= launches
+        assert sum(name.startswith("take_") for name in launched) <= launches
 
     return after_launch
 
@@ -322,3 +325,25 @@ def test_a_step_is_one_push_or_one_relabel(device: CpuDevice, searching: int) ->
     launch_steps(device, steps, 1)
     assert steps.height.tolist()[1:] == [3, 2, 5]
     assert steps.counts[Count.ACTIVE] == steps.counts[Count.RELABELS] == 1
+
+
+def test_no_push_is_steep_and_locks_are_given_back(device: RecordingDevice) -> None:
+    launched = 0
+
+    def check(kernel: str, steps: Any) -> None:
+        nonlocal launched
+        if kernel != "take_locked_steps":
+            return
+        launched += 1
+        assert not steps.locks.any()
+        arcs, height = steps.net.arcs, steps.height.astype(np.int64)
+        tail = np.repeat(np.arange(len(height)), np.diff(steps.net.first_out.astype(np.int64)))
+        head = (arcs[:, 0] & 0xFFFFFFFF).astype(np.int64)
+        alive = (arcs[:, 1] > 0) & (height[tail] <= len(height))
+        assert (height[tail] <= height[head] + 1)[alive].all()
+
+    device.after_launch = check
+    for seed in range(5):
+        problem = FAMILIES["rmf-wide"].generate("5x4", seed=seed)
+        preflow.max_flow(problem, method="cuda-locks", options={"cycles": 7}).verify()
+    assert launched > 5

@@ -10,8 +10,9 @@ algorithm for the maximum network flow problem with nonblocking global relabelin
   and relabels, the CPU relabels globally. With gap relabeling it is also Łupińska's system for networks.
 - ``cuda_lockfree.py``: the same kernel, but global relabels on the GPU; with ``relabel="concurrent"`` they
   run beside the pushes, as in ARG.
+- ``cuda_locks.py``: the same with locks of vertices, for which section 5.1 asks a study.
 - ``cuda_coloring/``: gpu-color (Algorithm 3). Arcs of one colour push at the same time, without atomic
-  operations; ``weighted`` is the proposal of section 5.5.
+  operations; ``weighted`` is the proposal of section 5.5, ``barrier`` the choice of section 5.3.
 
 The kernels of Hong's algorithm on CPU threads are in ``parallel/lockfree.py``, because the main method
 `multicore-lockfree` of grid cuts has them, too.

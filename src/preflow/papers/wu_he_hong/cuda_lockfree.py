@@ -47,7 +47,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,9 @@ from ...graph.residual import ResidualArrays
 from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ...stats import ARC_SCANS, PUSHES, RELABELS
+
+if TYPE_CHECKING:
+    from .cuda_locks import LockArguments
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: What the threads of a launch did, and on how many vertices in the last cycle.
@@ -129,15 +132,36 @@ def make_steps(device: Device, net: DeviceNetwork, cycles: int, control: Control
     )
 
 
-def launch_steps(device: Device, steps: StepArguments, most_blocks: int) -> None:
+def make_search(device: Device, net: DeviceNetwork) -> SearchArguments:
+    """Return the arguments of a search while nothing moves, with the heights."""
+    xp = device.xp
+    height = xp.empty(net.num_vertices, dtype=np.uint32)
+    return SearchArguments(
+        net=net,
+        height=height,
+        distance=height,
+        order=xp.empty(search_room(net), dtype=np.uint64),
+        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint64),
+        searching=xp.zeros(1, dtype=np.uint32),
+        outcome=xp.zeros(len(Outcome), dtype=np.uint64),
+    )
+
+
+def launch_steps(
+    device: Device,
+    steps: StepArguments | LockArguments,
+    most_blocks: int,
+    source: Path = SOURCE,
+    kernel: str = "take_steps",
+) -> None:
     """Start the pushes and relabels, with a thread for each vertex in at most `most_blocks` blocks."""
     blocks = -(-steps.net.num_vertices // device.block_threads)
     steps.counts[:] = 0
     steps.watch[:] = 0
-    device.launch(SOURCE, "take_steps", max(1, min(blocks, most_blocks)), device.block_threads, steps)
+    device.launch(source, kernel, max(1, min(blocks, most_blocks)), device.block_threads, steps)
 
 
-def read_counts(device: Device, steps: StepArguments, control: Control) -> Array:
+def read_counts(device: Device, steps: StepArguments | LockArguments, control: Control) -> Array:
     """Wait for the kernels to end, add up their operations, and return the counts."""
     device.synchronize()
     counts = device.to_host(steps.counts)
@@ -152,12 +176,14 @@ def launch_search(device: Device, search: SearchArguments, kernel: str, blocks: 
     device.launch(SOURCE, kernel, blocks, device.block_threads, search, cooperative=True)
 
 
-def search_at_rest(device: Device, search: SearchArguments, control: Control) -> int:
+def search_at_rest(
+    device: Device, search: SearchArguments, control: Control, name: str = "cuda-lockfree"
+) -> int:
     """Make the heights exact; return the excess on vertices that can reach the sink."""
     with relabel_time(control):
         launch_search(device, search, "search_at_rest", device.num_multiprocessors)
         active_excess = int(device.to_host(search.outcome)[Outcome.ACTIVE_EXCESS])
-    count_search(control, "cuda-lockfree")
+    count_search(control, name)
     control.progress[0] = active_excess
     return active_excess
 
@@ -189,14 +215,8 @@ def first_stage(device: Device, net: DeviceNetwork, options: CudaLockFreeOptions
     xp, n = device.xp, net.num_vertices
     concurrent = options.relabel == "concurrent"
     steps = make_steps(device, net, options.cycles, control)
-    search = SearchArguments(
-        net=net,
-        height=steps.height,
-        distance=steps.height,
-        order=xp.empty(search_room(net), dtype=np.uint64),
-        counters=xp.zeros(COUNTER_WORDS, dtype=np.uint64),
-        searching=steps.searching,
-        outcome=xp.zeros(len(Outcome), dtype=np.uint64),
+    search = make_search(device, net)._replace(
+        height=steps.height, distance=steps.height, searching=steps.searching
     )
     beside = search._replace(distance=xp.empty(n, dtype=np.uint32)) if concurrent else search
     searches = pushes = 0

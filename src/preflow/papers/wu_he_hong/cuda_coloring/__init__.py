@@ -34,8 +34,9 @@ push what it chose before.
 
 Departures: terminals are not vertices. So a vertex pushes to the sink first, over an arc that only it
 touches, and the hubs that kept the paper from colouring level graphs are gone. Barriers are inside one
-cooperative kernel, not between launches. A colour that no vertex has chosen is skipped without a barrier,
-and a thread looks only at the choices of its own vertices. As no arc becomes steep, heights are not brought
+cooperative kernel; a colour that no vertex has chosen is then skipped without a barrier. With
+``barrier="launch"`` they are launches of kernels, one for each colour, as in the paper. A thread looks only
+at the choices of its own vertices. As no arc becomes steep, heights are not brought
 to the CPU and arcs are not cancelled there, as Algorithm 4 does.
 
 Section 5.5 suggests iterations in proportion to the size of a colour and gives no details. With
@@ -43,6 +44,12 @@ Section 5.5 suggests iterations in proportion to the size of a colour and gives 
 its own size. A vertex chooses among the arcs whose colours take part and otherwise waits. It is relabelled
 only if it has no lower neighbour at all, so labels stay valid; and since every colour's turn comes again,
 also across global relabels, no vertex waits for ever.
+
+Section 5.3 discusses barriers inside the GPU: S. Xiao and W. Feng, "Inter-block GPU communication via fast
+barrier synchronization" (IPDPS 2010), have one with a counter (``"lock"``) and one with words of each block
+(``"lock-free"``), and find them faster than launches only without a fence. Without one a thread may miss what
+another wrote before the barrier, so that flow may be lost: ``fence=False`` checks after each launch that none
+was.
 """
 
 from __future__ import annotations
@@ -50,7 +57,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +66,7 @@ from ....arrays import AnyArray, Array
 from ....cuda import runtime
 from ....cuda.launches import count_search, relabel_time
 from ....cuda.structs import U32, U64, ConstI64, ConstU32
+from ....errors import SolverError
 from ....graph.device.residual import DeviceNetwork, from_device, to_device
 from ....graph.residual import ResidualArrays
 from ....kernels.constants import ZERO
@@ -74,6 +82,8 @@ SOURCE = Path(__file__).with_name("coloring.cu")
 BARRIERS_A_LAUNCH = 20_000
 #: Longest period of a colour in cycles: small colours should not keep excess waiting.
 LONGEST_PERIOD = 16
+#: Where a launch is a barrier, cycles after which the host looks whether any vertex is active.
+CYCLES_A_LOOK = 32
 
 
 @dataclass(frozen=True)
@@ -88,10 +98,18 @@ class ColoringOptions(CheckedOptions):
         vertices.
     weighted : bool
         Let a colour take part in cycles in proportion to its size (section 5.5).
+    barrier : {"lock", "lock-free", "launch"}
+        How threads wait for each other between two colours (section 5.3): inside a kernel with one counter
+        for all blocks, or with words of each block, or by the end of a kernel.
+    fence : bool
+        Whether a thread sees after a barrier inside a kernel what others wrote before. False is for
+        measurements: the solve ends with an error if flow is lost.
     """
 
     cycles: PositiveInteger = 2000
     weighted: bool = False
+    barrier: Literal["lock", "lock-free", "launch"] = "lock"
+    fence: bool = True
 
 
 class ColoringState(NamedTuple):
@@ -100,6 +118,7 @@ class ColoringState(NamedTuple):
     cycle: int = 0  #: cycles so far
     has_active: int = 0  #: whether any vertex was active in the last one
     next_look: int = 0  #: of the first thread, whether to stop
+    barriers: int = 0  #: so far
 
 
 class Arguments(NamedTuple):
@@ -112,10 +131,12 @@ class Arguments(NamedTuple):
     num_colors: int
     choices: U64  #: the k-th of a thread is at thread + k * num_threads
     wanted: U32  #: the last cycle, from 1, in which a vertex chose each colour; then, in which one was active
-    arrivals: U32
+    arrivals: U32  #: two words of the grid, and two of each block
+    num_choices: U32  #: of each thread, between two launches of a cycle
     state: U64
     counts: U64
     cycles: int  #: of this launch, at least 1
+    turn: int  #: of this launch, if a launch is a part of a cycle
     stop: ConstI64
 
 
@@ -128,25 +149,52 @@ def color_periods(sizes: NDArray[np.int64], weighted: bool) -> NDArray[np.uint32
 
 
 def run_cycles(
-    device: runtime.Device, arguments: Arguments, cycles: int, most_a_launch: int, control: Control
+    device: runtime.Device, arguments: Arguments, options: ColoringOptions, control: Control
 ) -> None:
-    """Push and relabel for `cycles` cycles, or until no vertex is active or `control.stop` is raised."""
+    """Push and relabel for `options.cycles` cycles, or until no vertex is active or the solve is to stop."""
+    macros = (("LOCK_FREE", int(options.barrier == "lock-free")), ("FENCE", int(options.fence)))
+    colors, cycles = arguments.num_colors, options.cycles
+    blocks = device.num_multiprocessors
+    if options.barrier == "launch":
+        blocks = max(1, -(-arguments.net.num_vertices // device.block_threads))
+        turns = [
+            device.bind(
+                SOURCE, "coloring_turn", blocks, device.block_threads, arguments._replace(turn=turn),
+                constants=macros,
+            )
+            for turn in (colors, *range(colors), colors + 1)
+        ]  # fmt: skip
     while cycles > 0 and not control.stopped:
-        launched = min(cycles, most_a_launch)
-        arguments.arrivals[:] = 0
-        device.launch(
-            SOURCE,
-            "coloring_slice",
-            device.num_multiprocessors,
-            device.block_threads,
-            arguments._replace(cycles=launched),
-            cooperative=True,
-        )
+        launched = min(cycles, max(1, BARRIERS_A_LAUNCH // (colors + 2)))
+        if options.barrier == "launch":
+            launched = min(launched, CYCLES_A_LOOK)
+            for _ in range(launched):
+                for turn in turns:
+                    turn()
+        else:
+            arguments.arrivals[:] = 0
+            device.launch(
+                SOURCE, "coloring_slice", blocks, device.block_threads, arguments._replace(cycles=launched),
+                constants=macros, cooperative=True,
+            )  # fmt: skip
         cycles -= launched
         state = ColoringState._make(device.to_host(arguments.state))
         control.counts[[PUSHES, RELABELS, ARC_SCANS]] = device.to_host(arguments.counts)
         if not state.has_active:
             return
+
+
+def check_flow(net: ResidualArrays, begun: ResidualArrays) -> None:
+    """Raise SolverError unless the capacities and excesses of `net` are those of a preflow after `begun`."""
+    sent = begun.residual.astype(np.int64) - net.residual
+    total = np.concatenate(([0], np.cumsum(sent)))
+    left = total[net.first_out[1:]] - total[net.first_out[:-1]] + begun.sink_residual - net.sink_residual
+    if (
+        (sent + sent[net.reverse]).any()
+        or (net.excess + left != begun.excess).any()
+        or min(net.residual.min(initial=0), net.excess.min(initial=0), net.sink_residual.min(initial=0)) < 0
+    ):
+        raise SolverError("barriers without fences lost flow: leave out fence=False")
 
 
 def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> Array:
@@ -173,13 +221,15 @@ def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> Ar
         num_colors=num_colors,
         choices=xp.empty(n, dtype=np.uint64),
         wanted=xp.zeros(num_colors + 1, dtype=np.uint32),
-        arrivals=xp.zeros(2, dtype=np.uint32),
+        arrivals=xp.zeros(2 + 2 * device.num_multiprocessors, dtype=np.uint32),
+        num_choices=xp.empty(n + device.block_threads, dtype=np.uint32),
         state=xp.asarray(ColoringState(), dtype=np.uint64),
         counts=xp.zeros(3, dtype=np.uint64),
         cycles=0,
+        turn=0,
         stop=device.stop_word(control),
     )
-    most_a_launch = max(1, BARRIERS_A_LAUNCH // (num_colors + 2))
+    begun = None if options.fence else ResidualArrays(*(array.copy() for array in net))
     control.progress[:] = net.excess.sum(dtype=np.float64)
     reached = ZERO
     while True:
@@ -189,7 +239,11 @@ def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> Ar
             arguments.height[:] = xp.asarray(height)
         count_search(control, "cuda-coloring")
         if control.stopped or control.progress[0] == 0:
+            state = ColoringState._make(device.to_host(arguments.state))
+            control.remarks.append(f"{state.barriers:,} barriers")
             return height
-        run_cycles(device, arguments, options.cycles, most_a_launch, control)
+        run_cycles(device, arguments, options, control)
         with relabel_time(control):
             from_device(device, on_device, net)
+            if begun is not None:
+                check_flow(net, begun)

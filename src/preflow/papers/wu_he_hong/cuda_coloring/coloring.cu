@@ -9,8 +9,53 @@
 
 using u16 = unsigned short;
 
-
 #include "__init__.py: ColoringState, Arguments"
+
+// The host defines how blocks wait for each other, and whether they then see what others wrote.
+#ifndef LOCK_FREE
+#define LOCK_FREE 0
+#define FENCE 1
+#endif
+
+// All threads of the grid. Xiao and Feng have these barriers: in one, all blocks add to a counter; in the other, each
+// block has words of its own, in which it arrives and is let go by the first block.
+struct ColoringTeam : GridTeam {
+    u32* arrived;
+    u32* let_go;
+    u32 barriers = 0;
+
+    __device__ explicit ColoringTeam(const Arguments& args)
+        : GridTeam(args.arrivals), arrived(args.arrivals + 2), let_go(arrived + gridDim.x) {}
+
+    __device__ static void tell(u32* word, u32 value) { FENCE ? release_store(word, value) : relaxed_store(word, value); }
+    __device__ static void wait_for(const u32* word, u32 value) {
+        while ((FENCE ? acquire_load(word) : relaxed_load(word)) < value) {
+#ifdef PREFLOW_ON_CPU
+            __nanosleep(20);
+#endif
+        }
+    }
+
+    __device__ void wait() {
+        ++barriers;
+        __syncthreads();
+        if (!LOCK_FREE) {
+            if (threadIdx.x == 0) {
+                FENCE ? fetch_add(arrivals, 1u) : relaxed_fetch_add(arrivals, 1u);
+                wait_for(arrivals, barriers * num_blocks);
+            }
+        } else {
+            if (threadIdx.x == 0) tell(&arrived[block()], barriers);
+            if (block() == 0) {
+                for (u32 i = threadIdx.x; i < num_blocks; i += blockDim.x) wait_for(&arrived[i], barriers);
+                __syncthreads();
+                for (u32 i = threadIdx.x; i < num_blocks; i += blockDim.x) tell(&let_go[i], barriers);
+            }
+            if (threadIdx.x == 0) wait_for(&let_go[block()], barriers);
+        }
+        __syncthreads();
+    }
+};
 
 struct Operations {
     u64 pushes = 0;
@@ -120,23 +165,28 @@ __device__ void relabel(const Arguments& args, u32 v, Operations& operations) {
     ++operations.relabels;
 }
 
-// One cycle; returns whether any vertex was active, the same for all threads.
-__device__ bool run_cycle(const Arguments& args, GridTeam& team, u64 cycle, Operations& operations) {
+// Lets the active vertices of a thread push to the sink and choose.
+__device__ void choose_all(const Arguments& args, u64 cycle, Choices& choices, Operations& operations) {
     const u32 n = static_cast<u32>(args.net.num_vertices), num_colors = static_cast<u32>(args.num_colors);
-    const u32 stamp = static_cast<u32>(cycle) + 1;
-    const auto nothing = [] {};
-    Choices choices(args.choices + team.thread(), team.num_threads());
-    for (u32 v = team.thread(); v < n; v += team.num_threads()) {
+    for (u32 v = grid_thread(); v < n; v += grid_threads()) {
         i64 excess = relaxed_load(&args.net.excess[v]);
         if (excess == 0) continue;
         const u32 h = relaxed_load(&args.height[v]);
         if (h > n) continue;
         excess = push_to_sink(args.net, v, excess, operations);
         if (excess == 0) continue;
-        mark(&args.wanted[num_colors], stamp);
+        mark(&args.wanted[num_colors], static_cast<u32>(cycle) + 1);
         choose(args, v, h, cycle, choices, operations);
     }
-    team.wait(nothing);
+}
+
+// One cycle; returns whether any vertex was active, the same for all threads.
+__device__ bool run_cycle(const Arguments& args, ColoringTeam& team, u64 cycle, Operations& operations) {
+    const u32 num_colors = static_cast<u32>(args.num_colors);
+    const u32 stamp = static_cast<u32>(cycle) + 1;
+    Choices choices(args.choices + grid_thread(), grid_threads());
+    choose_all(args, cycle, choices, operations);
+    team.wait();
     // No thread writes these stamps again before the last barrier of the cycle: all threads read the same value.
     if (relaxed_load(&args.wanted[num_colors]) != stamp) return false;
     for (u32 base = 0; base < num_colors; base += WARP) {
@@ -145,16 +195,22 @@ __device__ bool run_cycle(const Arguments& args, GridTeam& team, u64 cycle, Oper
         for (; turns != 0; turns &= turns - 1) {
             const u32 turn = base + __ffs(turns) - 1;
             choices.for_turn(turn, [&](u32 a) { push(args.net, a, operations); });
-            team.wait(nothing);
+            team.wait();
         }
     }
     choices.for_turn(RELABEL, [&](u32 v) { relabel(args, v, operations); });
-    team.wait(nothing);
+    team.wait();
     return true;
 }
 
+__device__ void report(const Arguments& args, const Operations& operations) {
+    const u64 totals[3] = {operations.pushes, operations.relabels, operations.arc_scans};
+    add_up(args.counts, totals);
+}
+
+// The cycles of a launch, with barriers inside.
 KERNEL(coloring_slice, Arguments) {
-    GridTeam team(args.arrivals);
+    ColoringTeam team(args);
     ColoringState* const state = reinterpret_cast<ColoringState*>(args.state);
     Operations operations;
     const u64 begin = relaxed_load(&state->cycle);
@@ -169,7 +225,33 @@ KERNEL(coloring_slice, Arguments) {
     if (team.is_first()) {
         relaxed_store(&state->cycle, cycle);
         relaxed_store(&state->has_active, static_cast<u64>(has_active));
+        relaxed_fetch_add(&state->barriers, static_cast<u64>(team.barriers));
     }
-    const u64 totals[3] = {operations.pushes, operations.relabels, operations.arc_scans};
-    add_up(args.counts, totals);
+    report(args, operations);
+}
+
+// A part of a cycle that a launch makes, where launches are the barriers: `turn` is a colour, or the number of colours
+// for the choices, and that number plus one for the relabels.
+KERNEL(coloring_turn, Arguments) {
+    ColoringState* const state = reinterpret_cast<ColoringState*>(args.state);
+    Operations operations;
+    Choices choices(args.choices + grid_thread(), grid_threads());
+    if (args.turn == args.num_colors) {
+        choose_all(args, relaxed_load(&state->cycle), choices, operations);
+        args.num_choices[grid_thread()] = choices.size;
+    } else {
+        choices.size = args.num_choices[grid_thread()];
+        if (args.turn < args.num_colors) {
+            choices.for_turn(static_cast<u32>(args.turn), [&](u32 a) { push(args.net, a, operations); });
+        } else {
+            choices.for_turn(RELABEL, [&](u32 v) { relabel(args, v, operations); });
+            if (grid_thread() == 0) {
+                const u64 cycle = relaxed_load(&state->cycle);
+                relaxed_store(&state->has_active, u64{relaxed_load(&args.wanted[args.num_colors]) == cycle + 1});
+                relaxed_store(&state->cycle, cycle + 1);
+                relaxed_fetch_add(&state->barriers, args.num_colors + 2);
+            }
+        }
+    }
+    report(args, operations);
 }
