@@ -314,6 +314,16 @@ class Device:
     #: Start a kernel once; to start it again with the same arguments, a bound function has less work.
     launch, share = _called(bind), _called(bind_sharing)
 
+    def recorded(self, launches: Sequence[Callable[[], None]]) -> Callable[[], None]:
+        """Return a function that starts kernels in this order, as a graph, which costs the host one call."""
+        stream = self.xp.cuda.Stream(non_blocking=True)
+        with stream:
+            stream.begin_capture()
+            for launch in launches:
+                launch()
+            graph = stream.end_capture()
+        return lambda: graph.launch()
+
     def _blocks_together(self, function: Any, threads: int, shared_bytes: int) -> int:
         """Return how many blocks of a kernel the GPU can run at the same time."""
         driver = _import_cupy().cuda.driver

@@ -202,6 +202,15 @@ class CpuDevice:
         """Return a function that calls :meth:`launch`."""
         return partial(self.launch, *arguments, **named)
 
+    def recorded(self, launches: Sequence[Callable[[], None]]) -> Callable[[], None]:
+        """Return a function that makes the launches."""
+
+        def start() -> None:
+            for launch in launches:
+                launch()
+
+        return start
+
     def steps(self) -> AbstractContextManager[None]:
         """Do nothing: a launch returns when the kernel is done."""
         return nullcontext()

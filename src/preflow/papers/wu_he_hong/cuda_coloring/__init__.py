@@ -157,26 +157,36 @@ def run_cycles(
     blocks = device.num_multiprocessors
     if options.barrier == "launch":
         blocks = max(1, -(-arguments.net.num_vertices // device.block_threads))
-        turns = [
-            device.bind(
-                SOURCE, "coloring_turn", blocks, device.block_threads, arguments._replace(turn=turn),
-                constants=macros,
-            )
-            for turn in (colors, *range(colors), colors + 1)
-        ]  # fmt: skip
+        cycle = device.recorded(
+            [
+                device.bind(
+                    SOURCE,
+                    "coloring_turn",
+                    blocks,
+                    device.block_threads,
+                    arguments._replace(turn=turn),
+                    constants=macros,
+                )
+                for turn in (colors, *range(colors), colors + 1)
+            ]
+        )
     while cycles > 0 and not control.stopped:
         launched = min(cycles, max(1, BARRIERS_A_LAUNCH // (colors + 2)))
         if options.barrier == "launch":
             launched = min(launched, CYCLES_A_LOOK)
             for _ in range(launched):
-                for turn in turns:
-                    turn()
+                cycle()
         else:
             arguments.arrivals[:] = 0
             device.launch(
-                SOURCE, "coloring_slice", blocks, device.block_threads, arguments._replace(cycles=launched),
-                constants=macros, cooperative=True,
-            )  # fmt: skip
+                SOURCE,
+                "coloring_slice",
+                blocks,
+                device.block_threads,
+                arguments._replace(cycles=launched),
+                constants=macros,
+                cooperative=True,
+            )
         cycles -= launched
         state = ColoringState._make(device.to_host(arguments.state))
         control.counts[[PUSHES, RELABELS, ARC_SCANS]] = device.to_host(arguments.counts)
