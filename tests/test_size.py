@@ -26,7 +26,7 @@ LINES = {
     "certify": 5067,  # what a cut allows, with lower bounds; proofs of pits and of rankings
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 2024,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
-    "cuda": 2232,  # loops of kernels and sums over warps and blocks, which solvers have no more
+    "cuda": 2242,  # loops of kernels and sums over warps and blocks; launches recorded as a graph
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
@@ -40,7 +40,7 @@ LINES = {
     "maxflow": 12800,  # small instances by one kernel each; searches from both ends; constants below zero
     "mincost": 5586,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
-    "papers": 7673,  # pieces of several solvers are beside them; labelling and Karzanov's waves
+    "papers": 7673,  # pieces of several solvers are beside them; locks of vertices, barriers of blocks
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 6470,  # jobs in tables with other names; pits; diagonals; dearest pairs; assignments
     "solving": 2191,  # small instances by one kernel each; the road of small calls

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from statistics import geometric_mean, mean, stdev
 from types import MappingProxyType
 from typing import Any
@@ -456,6 +456,46 @@ def steep_arcs(name: str) -> Table:
     return Table(["with steep arcs cancelled / without", "networks", "least", "mean", "most"], rows)
 
 
+def beside(name: str, methods: Mapping[str, str], part: str = "total") -> Table:
+    """Return seconds of methods and their ratios to the first; "kernels" are without global relabels."""
+    rows = []
+    for record in joined(name):
+        found: list[float | None] = []
+        for method in methods:
+            each = record.of(f"preflow:{method}")
+            time = None if each is None else each.median("solve" if part == "kernels" else part)
+            if each is not None and time is not None and part == "kernels":
+                time -= each.detail["global_relabel_seconds"]
+            found.append(time)
+        if all(found[:2]):
+            ratios = [time / found[0] if time and found[0] else None for time in found[1:]]
+            rows.append([record.name, *map(three_digits, (*found, *ratios))])
+    heads = list(methods.values())
+    return Table(["network", *heads, *(f"{head} / {heads[0]}" for head in heads[1:])], rows)
+
+
+#: What locks of vertices, barriers, and steps between global relabels are compared with each other.
+LOCKS = {
+    "cuda-lockfree": "lock-free",
+    "cuda-locks": "locks, one try",
+    "cuda-locks[tries=1000]": "locks, 1,000 tries",
+}
+BARRIERS = {
+    "cuda-coloring": "counter",
+    "cuda-coloring[barrier=lock-free]": "words of blocks",
+    "cuda-coloring[barrier=launch]": "launches",
+    "cuda-coloring[fence=False]": "counter, no fence",
+    "cuda-coloring[barrier=lock-free,fence=False]": "words, no fence",
+}
+CYCLES = {
+    "cuda-hybrid": "CYCLE = 7,000",
+    "cuda-hybrid[gap=False]": "without gap",
+    "cuda-hybrid[cycles=500]": "500",
+    "cuda-hybrid[cycles=2000]": "2,000",
+    "cuda-hybrid[cycles=20000]": "20,000",
+}
+
+
 def small_assignments(name: str) -> Table:
     """Return milliseconds of an assignment of 30 rows beside the paper's."""
     (record,) = joined(name)
@@ -603,6 +643,11 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         "wu-he-hong-second-stage": Shown(second_stage, ("wu-he-hong-full",)),
         "wu-he-hong-active": Shown(wu_he_hong_active, ("wu-he-hong-active",)),
         "wu-he-hong-algorithm-4": Shown(algorithm_4, ("wu-he-hong-algorithm-4",)),
+        "wu-he-hong-locks": Shown(partial(beside, methods=LOCKS), ("wu-he-hong-locks",)),
+        "wu-he-hong-barriers": Shown(
+            partial(beside, methods=BARRIERS, part="kernels"), ("wu-he-hong-barriers",)
+        ),
+        "wu-he-hong-cycles": Shown(partial(beside, methods=CYCLES), ("wu-he-hong-cycles",)),
         "wu-he-hong-steep-arcs": Shown(steep_arcs, ("wu-he-hong-steep-arcs",)),
         "deveci-claims": Shown(deveci_claims, ("deveci",)),
         "deveci-forms": Shown(deveci_forms, ("deveci",)),

@@ -86,12 +86,11 @@ class CudaLockFreeOptions(CheckedOptions):
     relabel : {"device", "concurrent"}
         Whether global relabels alternate with the pushes or run beside them.
     cycles : int
-        Steps of each vertex, a push or a relabel, between two global relabels: KERNEL_CYCLES, CYCLE. Global
-        relabels are cheap here, so the default is far below the papers' 7000.
+        Steps of each vertex, a push or a relabel, between two global relabels: KERNEL_CYCLES, CYCLE.
     """
 
     relabel: Literal["device", "concurrent"] = "device"
-    cycles: PositiveInteger = 64
+    cycles: PositiveInteger = 7000
 
 
 class StepArguments(NamedTuple):

@@ -71,7 +71,7 @@ class CudaLocksOptions(CheckedOptions):
         critical section does on a CPU.
     """
 
-    cycles: PositiveInteger = 64
+    cycles: PositiveInteger = 7000
     tries: PositiveInteger = 1
 
 
