@@ -86,6 +86,8 @@ SOUGHT = {
     "stoer_wagner": "coming_from",
     "linear_sum_assignment": "coming_from",
     "igraph": "coming_from",
+    "DuckDB": "labels",
+    "rustworkx": "labels",
     "torch.compile": "inside",
     "record linkage": "inside",
     "persistence diagrams": "inside",

@@ -14,7 +14,7 @@ from preflow import CostNetwork
 from preflow.errors import InfeasibleError, InvalidInputError
 
 
-@pytest.mark.parametrize("name", ["weight", "cost"])
+@pytest.mark.parametrize("name", ["weight", "cost", "price"])
 @pytest.mark.parametrize("kind", ["tuples", "dict"])
 def test_attributes_are_not_dropped(kind: str, name: str) -> None:
     """Lower bounds count, and costs under another name are an error."""
@@ -25,11 +25,11 @@ def test_attributes_are_not_dropped(kind: str, name: str) -> None:
             return CostNetwork.from_edges([("a", "b", attributes)], **names)
         return CostNetwork.from_dict({"a": {"b": attributes}}, **names)
 
-    if name != "weight":
-        with pytest.raises(InvalidInputError, match=r"no edge has the attribute 'weight'.*'cost'"):
+    if name == "price":
+        with pytest.raises(InvalidInputError, match=r"no edge has the attribute 'weight'.*'price'"):
             build()
-    network = build(weight=name)
-    assert (network.cost.tolist(), network.lower.tolist(), network.capacity.tolist()) == ([3], [2], [4])
+    for network in (build(weight=name), *([] if name == "price" else [build(), build(weight="cost")])):
+        assert (network.cost.tolist(), network.lower.tolist(), network.capacity.tolist()) == ([3], [2], [4])
 
 
 def test_tables_have_lower_bounds() -> None:

@@ -288,12 +288,6 @@ def test_labels_that_cannot_be_compared() -> None:
         preflow.FlowNetwork.from_edges([(Odd(), 1, 3)])
 
 
-def test_a_lazy_frame_is_refused() -> None:
-    polars = pytest.importorskip("polars")
-    with pytest.raises(InvalidInputError, match="collect"):
-        preflow.max_flow(polars.LazyFrame({"source": ["a"]}), "a", "b")
-
-
 class Tensor:
     """An array of a library of which NumPy knows nothing but the protocol of DLPack."""
 

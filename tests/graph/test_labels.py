@@ -108,16 +108,16 @@ class TestMinCostFlow:
 
     def test_an_attribute_that_no_edge_has(self) -> None:
         graph = nx.DiGraph()
-        graph.add_edge("a", "b", cost=3, capacity=7)
+        graph.add_edge("a", "b", price=3, capacity=7)
         with pytest.raises(InvalidInputError, match=r"no edge has the attribute 'weight'; .*cost="):
             preflow.min_cost_flow(graph)
-        assert preflow.min_cost_flow(graph, cost="cost").cost == 0
+        assert preflow.min_cost_flow(graph, cost="price").cost == 0
         with pytest.raises(
             InvalidInputError, match=r"weight=.*\(CostNetwork.from_networkx takes other names"
         ):
             preflow.reductions.shortest_path(graph, "a", "b")
         assert preflow.CostNetwork.from_networkx(graph, weight=None).cost.tolist() == [0]
-        assert preflow.CostNetwork.from_networkx(graph, weight="cost").cost.tolist() == [3]
+        assert preflow.CostNetwork.from_networkx(graph, weight="price").cost.tolist() == [3]
         graph = nx.DiGraph([("a", "b", {"capacity": 7})])
         assert preflow.min_cost_flow(graph, {"a": 2, "b": -2}).cost == 0
 
@@ -352,7 +352,7 @@ class TestAssignment:
     @pytest.mark.parametrize(
         ("edges", "message"),
         [
-            ([("ada", "sew", None)], "edge 0 has no attribute"),
+            ([("ada", "sew", None)], "edge 0 has no cost"),
             ([("ada", "sew", "x")], "cost"),
             ({"ada": ["sew"]}, "the cost is missing"),
             ([("ada", ["sew"], 3)], "an end of edge 0 is a list"),

@@ -132,7 +132,7 @@ class TestNetworkxCosts:
         graph.add_edge("ann", "bob", weight=1)
         with pytest.raises(InvalidInputError, match="joins two rows"):
             preflow.linear_assignment(graph)
-        with pytest.raises(InvalidInputError, match="rows are for a NetworkX graph"):
+        with pytest.raises(InvalidInputError, match="rows are for a graph of a library"):
             preflow.linear_assignment([[1]], rows=["a"])
         graph = self.graph()
         graph.edges["ann", "cook"]["weight"] = "x"

@@ -57,7 +57,7 @@ def bipartite_matching(
 
     Parameters
     ----------
-    graph : BipartiteGraph, edges, matrix, or NetworkX graph
+    graph : BipartiteGraph, edges, matrix, or graph of a library
         A tuple is edges: two arrays with the row and the column of each. A matrix, a sparse or dense one or a
         list of rows, has rows against columns: every stored entry of a sparse one is an edge, also a zero
         (:meth:`preflow.BipartiteGraph.from_scipy` can leave zeros out) and also when stored twice; of a dense
@@ -68,7 +68,7 @@ def bipartite_matching(
 
         Rows and columns may have labels, anything hashable: in a list of tuples (row, column), in a
         dictionary ``{row: [column, ...]}``, in a table with the columns "row" and "column", in a DataFrame
-        that is a matrix, and in a NetworkX graph.
+        that is a matrix, and in a graph of NetworkX, igraph or rustworkx.
     method : str
         A name from ``preflow.methods("bipartite_matching")``, or "auto".
     device : {"auto", "cpu", "cuda"}

@@ -404,13 +404,13 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None, ends: EndsN
 
     Parameters
     ----------
-    graph : UndirectedGraph, FlowNetwork, (tail, head), (tail, head, weight), matrix, or NetworkX graph
+    graph : UndirectedGraph, FlowNetwork, (tail, head), (tail, head, weight), matrix, or graph of a library
         Parallel edges add up; loops are in no cut. Of a FlowNetwork, the reverse capacities must equal the
         capacities. A sparse matrix is symmetric, or one triangle of a symmetric matrix.
     weight : str, array_like, False or None
-        The name of an attribute of a NetworkX graph or of a column of a table, or one weight for each edge,
+        The name of an attribute of edges or of a column of a table, or one weight for each edge,
         not negative. Default: the weights of the graph if it has some, otherwise 1 for each edge. The weights
-        of a NetworkX graph or a table are "capacity", as in NetworkX, or if there is none, "weight". Edges
+        of such a graph or a table are "capacity", as in NetworkX, or if there is none, "weight". Edges
         without "weight" have weight 1; with another name, all edges need the attribute. False: 1 for each
         edge.
     ends : (str, str), optional

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, GraphInput, WeightInput
 from ..errors import InvalidInputError
 from ..graph.edge_tables import ColumnNames
+from ..graph.graph_edges import is_directed
 from ..graph.network import EXACT_FLOAT, FlowNetwork, exact_sum
 from ..graph.scaling import MARGIN, is_close, limit_above, scaled
 from ..graph.undirected import UndirectedGraph, as_undirected_graph
@@ -136,9 +137,8 @@ def _undirected(network: FlowNetwork) -> UndirectedGraph:
 
 def read_graph(graph: GraphInput, called: str) -> FlowNetwork | UndirectedGraph:
     """Return a directed network, or an undirected graph; weights and capacities do not matter."""
-    is_directed = getattr(graph, "is_directed", None)
     read: FlowNetwork | UndirectedGraph
-    if callable(is_directed) and is_directed():
+    if is_directed(graph):
         read = FlowNetwork.from_networkx(graph, capacity=None)
     elif isinstance(graph, FlowNetwork) and graph.reverse_capacity is None:
         read = graph.on_host()

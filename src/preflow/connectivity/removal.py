@@ -376,7 +376,7 @@ def edge_connectivity(graph: GraphInput, source: Hashable = None, sink: Hashable
 
     Parameters
     ----------
-    graph : UndirectedGraph, FlowNetwork, (tail, head), sparse matrix, or NetworkX graph
+    graph : UndirectedGraph, FlowNetwork, (tail, head), sparse matrix, or graph of a library
         Weights and capacities do not matter. Parallel edges count one by one. A FlowNetwork without reverse
         capacities and a NetworkX DiGraph are directed: connected means that each vertex reaches each other.
         Everything else is undirected.

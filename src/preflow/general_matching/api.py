@@ -71,18 +71,18 @@ def matching(
 
     Parameters
     ----------
-    graph : UndirectedGraph, edges, sparse matrix, or NetworkX graph
+    graph : UndirectedGraph, edges, sparse matrix, or graph of a library
         A tuple is edges, (tail, head) or (tail, head, weight): two or three arrays. A sparse matrix is
         square; its entries are weights, and it may be symmetric or a triangle. Of parallel edges the best one
         counts, and loops are left out.
 
         Vertices may have labels instead of numbers: in a list of tuples (u, v) or (u, v, weight), in a
         dictionary ``{u: {v: weight}}`` or ``{u: [v, ...]}``, in a table with the columns "source", "target"
-        and perhaps "weight", and in a NetworkX graph.
+        and perhaps "weight", and in a graph of NetworkX, igraph or rustworkx.
     weight : str, array_like, False or None
-        The name of an attribute of a NetworkX graph (edges without it have weight 1) or of a column of a
+        The name of an attribute of edges (those of a graph without it have weight 1) or of a column of a
         table, or one weight for each edge. Default: the weights of the graph, if it has any; those of a
-        NetworkX graph or a table are "weight". False: leave them out. Without weights, the matching has as
+        graph with labels or a table are "weight". False: leave them out. Without weights, the matching has as
         many pairs as possible.
     ends : (str, str), optional
         Of a table: the columns of the two ends of edges, where their names do not say so.

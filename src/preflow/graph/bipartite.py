@@ -49,7 +49,7 @@ from .bipartite_input import (
 )
 from .device.adjacency import EDGE, LINE, LINE_WHILE_BUILT, grouped_edges, line_starts, transposed_lines
 from .edge_tables import EdgeColumns, number_apart, read_dict, read_table, read_tuples
-from .networkx_edges import GraphEdges, read_networkx
+from .graph_edges import GraphEdges, edges_of_graph
 from .placement import DeviceArrays, HostArrays, as_device_array, require_memory, restorer, restorer_of
 from .sparse_input import check_integers, read_entries, read_sparse
 
@@ -377,15 +377,15 @@ class BipartiteGraph(HostArrays):
     def from_networkx(
         cls, graph: networkx.Graph[Any], *, rows: Iterable[Hashable] | None = None
     ) -> BipartiteGraph:
-        """Build a graph from a bipartite NetworkX graph, keeping its labels.
+        """Build a graph from a bipartite graph of NetworkX, igraph or rustworkx, keeping its labels.
 
         Parameters
         ----------
-        graph : Graph, DiGraph, MultiGraph or MultiDiGraph
+        graph : Graph, DiGraph, MultiGraph or MultiDiGraph, or one of igraph or rustworkx
             The direction of arcs does not matter.
         rows : iterable of vertices, optional
             Those of one side. Default: the vertices with the attribute ``bipartite=0`` where all have that
-            attribute, else the side of the first vertex of each component.
+            attribute (in igraph ``type=False``), else the side of the first vertex of each component.
 
         Raises
         ------
@@ -502,7 +502,7 @@ class DeviceBipartiteGraph(DeviceArrays, BipartiteGraph):
 
 
 class LabelledEdges(NamedTuple):
-    """The edges of a bipartite NetworkX graph; labels are in the order of the graph."""
+    """The edges of a bipartite graph of a library; labels are in the order of the graph."""
 
     row: NDArray[np.int64]
     column: NDArray[np.int64]
@@ -510,14 +510,16 @@ class LabelledEdges(NamedTuple):
     column_labels: tuple[Hashable, ...]
 
 
-def labelled_edges(graph: Any, rows: Iterable[Hashable] | None) -> tuple[LabelledEdges, GraphEdges]:
-    """Return the edges of a bipartite NetworkX graph, in the order of ``graph.edges``; and all that was read.
+def labelled_edges(
+    graph: Any, rows: Iterable[Hashable] | None, number: str | None = None
+) -> tuple[LabelledEdges, GraphEdges]:
+    """Return the edges of a bipartite graph in the order of its library; and all that was read.
 
     InvalidInputError: it is no graph, an edge joins two vertices of one side, or `rows` names an unknown
     vertex.
     """
-    edges = read_networkx(graph)
-    is_row = _row_side(graph, edges, rows)
+    edges = edges_of_graph(graph, number)
+    is_row = _row_side(edges, rows)
     wrong = is_row[edges.tail] == is_row[edges.head]
     if wrong.any():
         u, v = (int(ends[wrong.argmax()]) for ends in (edges.tail, edges.head))
@@ -639,8 +641,8 @@ def _transposed(adjacency: Adjacency, size: int) -> Adjacency:
     return other
 
 
-def _row_side(graph: Any, edges: GraphEdges, rows: Iterable[Hashable] | None) -> NDArray[np.bool_]:
-    """Return which vertices of a NetworkX graph are rows."""
+def _row_side(edges: GraphEdges, rows: Iterable[Hashable] | None) -> NDArray[np.bool_]:
+    """Return which vertices of a graph are rows."""
     n = len(edges.labels)
     is_row = np.zeros(n, dtype=bool)
     if rows is not None:
@@ -649,8 +651,7 @@ def _row_side(graph: Any, edges: GraphEdges, rows: Iterable[Hashable] | None) ->
                 raise InvalidInputError(f"row {label!r} is not in the graph")
             is_row[edges.number[label]] = True
         return is_row
-    nodes = graph.nodes
-    sides = [nodes[v].get("bipartite") for v in edges.labels]
+    sides = [edges.nodes[v].get("bipartite") for v in edges.labels]
     if all(side in (0, 1) for side in sides):
         return np.array([side == 0 for side in sides], dtype=bool)
     # Every vertex twice: each edge joins two copies of different kinds. An odd cycle joins both copies of its
@@ -662,25 +663,28 @@ def _row_side(graph: Any, edges: GraphEdges, rows: Iterable[Hashable] | None) ->
     twice = coo_array((np.ones(len(ends[0]), dtype=bool), ends), shape=(2 * n, 2 * n))
     component = connected_components(twice, directed=False)[1]
     if (component[:n] == component[n:]).any():
-        raise _not_bipartite(graph)
+        raise _not_bipartite(edges)
     # The first vertex of each component is a row: its component comes first, its mirror's later.
     is_row[:] = component[:n] < component[n:]
     return is_row
 
 
-def _not_bipartite(graph: Any) -> InvalidInputError:
+def _not_bipartite(edges: GraphEdges) -> InvalidInputError:
     """Return the error that names an odd cycle of a graph."""
-    undirected = graph.to_undirected(as_view=True) if graph.is_directed() else graph
+    neighbours: dict[Hashable, dict[Hashable, None]] = {label: {} for label in edges.labels}
+    for ends in zip(edges.tail.tolist(), edges.head.tolist(), strict=True):
+        u, v = (edges.labels[end] for end in ends)
+        neighbours[u][v] = neighbours[v][u] = None
     is_row: dict[Hashable, bool] = {}
     before: dict[Hashable, Hashable] = {}
-    for root in undirected:
+    for root in neighbours:
         if root in is_row:
             continue
         is_row[root] = True
         waiting = [root]
         while waiting:
             v = waiting.pop()
-            for w in undirected.neighbors(v):
+            for w in neighbours[v]:
                 if w not in is_row:
                     is_row[w] = not is_row[v]
                     before[w] = v

@@ -3,7 +3,7 @@
 One rule holds for all problems: a tuple is edges, one array for each part; a list of tuples is edges, one
 tuple for each; an array, a list of lists or a sparse matrix is a matrix. A list that could be either is
 refused. Vertices are numbers in arrays and matrices. They are labels in lists of tuples, dictionaries, tables
-and NetworkX graphs.
+and graphs of NetworkX, igraph and rustworkx.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ def as_flow_network(network: NetworkInput, names: ColumnNames | None = None) -> 
     raise InvalidInputError(
         "a network is a FlowNetwork, what read_dimacs returns for a .max file, a tuple (tail, head, "
         "capacity) of arrays, a list of such tuples, a table, a dictionary {tail: {head: capacity}}, a "
-        f"square matrix of capacities, sparse or dense, or a NetworkX graph, not {type(network).__name__}"
+        f"square matrix of capacities, sparse or dense, or a graph of NetworkX, igraph or rustworkx, not "
+        f"{type(network).__name__}"
     )
 
 
@@ -180,8 +181,8 @@ def as_bipartite_graph(graph: Any, names: ColumnNames | None = None) -> Bipartit
         return replace(read, row_labels=labels[0], column_labels=labels[1], _checked=True)
     raise InvalidInputError(
         "a bipartite graph is a BipartiteGraph, a tuple (row, column) of arrays, a list of such tuples, a "
-        "table, a dictionary {row: [column, ...]}, a matrix, sparse or dense, or a NetworkX graph, not "
-        f"{type(graph).__name__}"
+        "table, a dictionary {row: [column, ...]}, a matrix, sparse or dense, or a graph of "
+        f"NetworkX, igraph or rustworkx, not {type(graph).__name__}"
     )
 
 

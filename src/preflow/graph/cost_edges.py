@@ -25,14 +25,15 @@ from .edge_tables import (
     in_known_form,
     is_edge_list,
     is_table,
+    name_of_cost,
     number_apart,
     read_dict,
     read_table,
     read_tuples,
     says_ends,
 )
+from .graph_edges import is_graph
 from .network import MaxFlowProblem
-from .networkx_edges import is_networkx
 from .placement import exact_array, restorer_of
 from .sparse_input import check_integers
 from .vertex_names import VertexNames
@@ -65,8 +66,8 @@ def with_edges_read(
 
     Edges are an assignment as read_dimacs returns it, a tuple of arrays (row, column, cost), a list of tuples
     with labels, a dictionary ``{row: {column: cost}}``, a table with the columns "row", "column" and "cost",
-    or a NetworkX graph. `shape` is that of a matrix of such a tuple, by default just large enough; `rows` are
-    the vertices of a NetworkX graph that are rows. `weight` is the attribute or the column with the cost,
+    or a graph of a library. `shape` is that of a matrix of such a tuple, by default just large enough; `rows`
+    are the vertices of such a graph that are rows. `weight` is the attribute or the column with the cost,
     `ends` are the columns of rows and of columns; `advise` says whether the caller can name these.
     InvalidInputError if the edges are malformed, or there is a `shape` or `rows` for other costs.
     """
@@ -75,28 +76,28 @@ def with_edges_read(
     if isinstance(cost, VertexNames | MaxFlowProblem | BipartiteGraph):
         raise InvalidInputError(
             "costs are a matrix, dense or sparse, edges (row, column, cost), a table, a dictionary, a "
-            f"NetworkX graph, or what read_dimacs returns for an .asn file, not {type(cost).__name__}"
+            f"graph of a library, or what read_dimacs returns for an .asn file, not {type(cost).__name__}"
         )
     cost = list(cost) if is_batch(cost) else in_known_form(cost, "cost", or_matrix=True)
-    is_graph, is_tuple = is_networkx(cost), isinstance(cost, tuple)
+    has_vertices, is_tuple = is_graph(cost), isinstance(cost, tuple)
     if shape is not None and not is_tuple:
         raise InvalidInputError("shape is for costs (row, column, cost); other costs have a shape")
-    if rows is not None and not is_graph:
-        raise InvalidInputError("rows are for a NetworkX graph; other costs have rows")
+    if rows is not None and not has_vertices:
+        raise InvalidInputError("rows are for a graph of a library, such as NetworkX; other costs have rows")
     names, weight = ColumnNames(ends, weight=weight), weight or "weight"
     if ends is not None and not is_table(cost):
         ColumnNames(ends).check_unused(cost)
-    if is_graph:
+    if has_vertices:
         return _from_networkx(cost, weight, rows)
     if is_tuple:
         edges = edges_of_lists(cost, ["cost"]) if len(cost) == 3 else None
-        return _from_arrays(cost, shape) if edges is None else _from_columns(edges, weight)
-    numbers = [Attribute("cost", weight, needed=False)]
+        return _from_arrays(cost, shape) if edges is None else _from_columns(edges)
+    numbers = [Attribute("cost", weight, argument="weight")]
     if is_edge_list(cost) and all(len(edge) == 3 for edge in cost):
         _refuse_matrix(cost)
-        return _from_columns(read_tuples(cost, ("row", "column"), numbers), weight)
+        return _from_columns(read_tuples(cost, ("row", "column"), numbers))
     if isinstance(cost, Mapping) and not hasattr(cost, "tocsr"):  # SciPy's DOK matrices are dictionaries
-        return _from_columns(read_dict(cost, numbers), weight)
+        return _from_columns(read_dict(cost, numbers))
     if is_pairs_table(cost, names):
         found = find_columns(
             cost, {"weight": ["cost"]}, names, needed=["weight"], ends=("row", "column"), advise=advise
@@ -104,7 +105,7 @@ def with_edges_read(
         pairs = read_table(
             cost, (found["row"], found["column"]), {"cost": found["weight"]}, NOT_ALLOWED, apart=True
         )
-        return _from_columns(pairs, weight)
+        return _from_columns(pairs)
     return cost
 
 
@@ -146,13 +147,13 @@ def _refuse_matrix(edges: list[tuple[Any, ...]]) -> None:
         )
 
 
-def _from_columns(edges: EdgeColumns, weight: str) -> CostEdges:
+def _from_columns(edges: EdgeColumns) -> CostEdges:
     if "cost" not in edges.values:
         raise InvalidInputError("edges with costs are (row, column, cost): the cost is missing")
     (rows, row, column), columns = number_apart(edges)
     values = edges.values["cost"]
     if not isinstance(values, np.ndarray) and None in values:
-        raise InvalidInputError(f"edge {values.index(None)} has no attribute {weight!r}")
+        raise InvalidInputError(f"edge {values.index(None)} has no cost")
     return CostEdges(row, column, _costs(values, "cost"), (len(rows), len(columns)), (rows, columns))
 
 
@@ -182,7 +183,8 @@ def _from_arrays(edges: tuple[Any, ...], shape: tuple[int, int] | None) -> CostE
 
 
 def _from_networkx(graph: Any, weight: str, rows: Iterable[Hashable] | None) -> CostEdges:
-    edges, read = labelled_edges(graph, rows)
+    edges, read = labelled_edges(graph, rows, weight)
+    weight = name_of_cost(read.data, weight)
     check_attribute(read.data, weight, "weight")
     costs = read.values(weight, None)
     if None in costs:

@@ -36,6 +36,7 @@ from .edge_tables import (
     find_columns,
     has_columns,
     in_known_form,
+    name_of_cost,
     number_together,
     numbers_by_label,
     read_by_form,
@@ -43,6 +44,7 @@ from .edge_tables import (
     read_table,
     read_tuples,
 )
+from .graph_edges import edges_of_graph, is_graph, node_attributes
 from .network import (
     EXACT_FLOAT,
     as_array,
@@ -53,7 +55,6 @@ from .network import (
     read_signed,
     vertex_ids,
 )
-from .networkx_edges import is_networkx, read_networkx
 from .placement import HostArrays, restorer_of
 from .sparse_input import read_sparse
 from .vertex_names import ArcNames, naming_entries, numbers_of_labels
@@ -300,16 +301,17 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         demand: str = "demand",
         lower: str = "lower",
     ) -> CostNetwork:
-        """Build a network from a NetworkX graph by its conventions, keeping its labels.
+        """Build a network from a graph of a library by NetworkX's conventions, keeping its labels.
 
         Parameters
         ----------
-        graph : Graph, DiGraph, MultiGraph or MultiDiGraph
-            Arcs come in the order of ``graph.edges``. The edges of an undirected graph carry flow either way.
+        graph : Graph, DiGraph, MultiGraph or MultiDiGraph, or one of igraph or rustworkx
+            Arcs come in the order of its edges. The edges of an undirected graph carry flow either way.
         capacity : str
             Edge attribute; an edge without it has infinite capacity.
         weight : str or None
-            Edge attribute, the cost of one unit; 0 where it is missing. None: all costs are zero.
+            Edge attribute, the cost of one unit; 0 where it is missing. "cost" and "weight" stand for each
+            other if no edge has the one that is asked for. None: all costs are zero.
         demand : str
             Node attribute, what the node receives: a negative demand is a supply. 0 where it is missing.
         lower : str
@@ -329,7 +331,7 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         >>> CostNetwork.from_networkx(graph).supply.tolist()
         [5, -5]
         """
-        edges = read_networkx(graph)
+        edges = edges_of_graph(graph, weight)
         with naming_entries(edges.labels, edges.tail, edges.head):
             for name, usual in ((capacity, "capacity"), (lower, "lower")):
                 if name != usual and isinstance(name, str):
@@ -338,13 +340,13 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
             if weight is None:
                 costs, larger = np.zeros(len(edges.tail), dtype=np.int64), False
             else:
+                weight = name_of_cost(edges.data, weight)
                 check_not_misnamed(edges.data, weight, "weight", (capacity, lower))
                 costs, larger = column_values(edges.values(weight, 0), weight, signed=True)
             least, huge = column_values(edges.values(lower, 0), lower, signed=True)
-        nodes = graph.nodes
         with naming_entries(edges.labels, np.arange(len(edges.labels))):
             demands, many = column_values(
-                [nodes[v].get(demand, 0) for v in edges.labels], demand, signed=True
+                [edges.nodes[v].get(demand, 0) for v in edges.labels], demand, signed=True
             )
         if larger or huge or many:
             raise CapacityOverflowError("an attribute of an edge or a node does not fit int64")
@@ -356,7 +358,7 @@ class CostNetwork(ArcNames, HostArrays, ReadOnlyArrays):
             cost=costs,
             lower=least,
             supply=-demands,
-            undirected=None if graph.is_directed() else np.ones(len(edges.data), dtype=bool),
+            undirected=None if edges.directed else np.ones(len(edges.data), dtype=bool),
             labels=edges.labels,
         )
 
@@ -514,11 +516,10 @@ SUPPLY_NAMES = ("supply", "supplies", "demands", "balance")
 
 
 def check_demands_named(network: NetworkInput) -> None:
-    """Raise InvalidInputError if no node of a NetworkX graph has a demand, but nodes have what may be one."""
-    if not is_networkx(network):
+    """Raise InvalidInputError if no node of a graph has a demand, but nodes have what may be one."""
+    if not is_graph(network):
         return
-    graph: Any = network
-    names = {name for _, data in graph.nodes(data=True) for name in data}
+    names = {name for data in node_attributes(network) for name in data}
     meant = [name for name in SUPPLY_NAMES if name in names]
     if meant and "demand" not in names:
         raise InvalidInputError(
@@ -531,7 +532,7 @@ def as_cost_network(network: NetworkInput, names: ColumnNames | None = None) -> 
     """Return what a caller gives as a network with costs.
 
     That is a CostNetwork, a tuple (tail, head, capacity, cost), perhaps with lower bounds as a fifth entry, a
-    sparse matrix of costs, a NetworkX graph, or edges: a list of tuples (tail, head, capacity, cost), a
+    sparse matrix of costs, a graph of a library, or edges: a list of tuples (tail, head, capacity, cost), a
     dictionary ``{tail: {head: (capacity, cost)}}``, or a table with the columns "source", "target", "cost"
     and, unless it is infinite, "capacity". `names` are those that the caller gives to columns or attributes;
     None if it cannot name any.
@@ -568,7 +569,7 @@ def as_cost_network(network: NetworkInput, names: ColumnNames | None = None) -> 
     raise InvalidInputError(
         "a network with costs is a CostNetwork, what read_dimacs returns for a .min file, a tuple "
         "(tail, head, capacity, cost) of arrays, a list of such tuples, a table, a dictionary, a sparse "
-        f"matrix of costs, or a NetworkX graph, not {type(network).__name__}"
+        f"matrix of costs, or a graph of NetworkX, igraph or rustworkx, not {type(network).__name__}"
     )
 
 

@@ -2,8 +2,8 @@
 
 A table is a DataFrame of pandas or polars, an Arrow table, a structured array of NumPy, a list of records, or
 any object with ``__arrow_c_stream__``. Its columns are read by its own library: nothing is imported that the
-caller has not imported, except pyarrow for other objects with ``__arrow_c_stream__``. A file is a table, too:
-:mod:`preflow.io.tables` makes its reader.
+caller has not imported, except pyarrow for other objects with ``__arrow_c_stream__``, such as relations of
+DuckDB. A file is a table, too: :mod:`preflow.io.tables` makes its reader.
 
 The same rules find the columns of all tables, see :func:`find_columns`. The columns of the ends are those
 that the caller names, or those with a pair of the names in `ENDS`, or the two that are left in a table that
@@ -22,6 +22,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from itertools import chain
@@ -166,21 +167,25 @@ def read_by_form(
 def in_known_form(given: Untyped, number: str, *, or_matrix: bool = False) -> Untyped:
     """Return edges in containers that modellers have as a list of tuples or as a table; others unchanged.
 
-    These are iterators such as zip, views and sets, and tables and Series of pandas that are indexed by both
-    ends, as those of groupby are. `number` is what a Series has. Where it could be a matrix, a DataFrame has
-    such a column.
+    These are iterators such as zip, views and sets, tables and Series of pandas that are indexed by both
+    ends, as those of groupby are, what delivers a table once, and dictionaries of columns. `number` is what a
+    Series has. Where it could be a matrix, a DataFrame has such a column.
     """
+    given = _in_memory(given)
+    if isinstance(given, Mapping):
+        return _of_columns(list(given), given.__getitem__) if _has_columns(given) else given
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(given, pandas.Series | pandas.DataFrame):
         if given.index.nlevels != 2:
             return given
         table = given.to_frame(number) if isinstance(given, pandas.Series) else given
         reader = _reader(table)
-        if reader.named_ends() is not None or (or_matrix and reader.find([number]) is None):
+        is_matrix = or_matrix and len(reader.names) > 0 and reader.find([number]) is None
+        if is_matrix or reader.named_ends() is not None:
             return given
         free = next(pair for pair in ENDS if not set(pair).intersection(reader.known()))
         return table.reset_index(names=list(free))
-    others = (str, bytes, list, tuple, Mapping)
+    others = (str, bytes, list, tuple)
     if not isinstance(given, Iterable) or isinstance(given, others) or hasattr(given, "dtype"):
         return given
     if hasattr(given, "__dlpack__") or hasattr(given, "tocsr") or _is_graph(given) or is_table(given):
@@ -192,6 +197,43 @@ def in_known_form(given: Untyped, number: str, *, or_matrix: bool = False) -> Un
         if not isinstance(row, Iterable) or isinstance(row, str | bytes):
             raise InvalidInputError(f"edges are tuples of both ends and their numbers, and one is {row!r}")
     return [row if isinstance(row, tuple | Mapping) else tuple(row) for row in rows]
+
+
+def _in_memory(given: Untyped) -> Untyped:
+    """Return a table whose rows are there, of one that computes or delivers them; others unchanged.
+
+    These are frames of narwhals, LazyFrames, relations of DuckDB and other streams of Arrow, read once.
+    """
+    if type(given).__module__.startswith("narwhals."):
+        given = given.to_native()
+    polars = sys.modules.get("polars")
+    if polars is not None and isinstance(given, polars.LazyFrame):
+        return given.collect()
+    if not hasattr(given, "__arrow_c_stream__") or hasattr(given, "__array__"):
+        return given
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingDependencyError(f"a {type(given).__name__}", "pyarrow", "tables") from None
+    return pyarrow.table(given)
+
+
+def _has_columns(given: Mapping[Hashable, Untyped]) -> bool:
+    """Return whether a dictionary has columns of a table, and not neighbours of vertices.
+
+    It has names of both ends, other than u and v, and columns of one length; and a usual name of numbers, or
+    no column has a name in it, as the neighbours of vertices with these names would.
+    """
+    names = {name.strip().lower() for name in given if isinstance(name, str)}
+    if not any(names.issuperset(pair) for pair in ENDS if pair != ("u", "v")):
+        return False
+    columns = list(given.values())
+    if not all(isinstance(column, list | tuple) or hasattr(column, "dtype") for column in columns):
+        return False
+    if len(set(map(len, columns))) != 1:
+        return False
+    cells = chain.from_iterable(columns)
+    return not NUMBERS.isdisjoint(names) or not any(isinstance(cell, str) and cell in given for cell in cells)
 
 
 def edges_of_lists(parts: Sequence[Untyped], numbers: Sequence[str]) -> EdgeColumns | None:
@@ -243,9 +285,9 @@ def says_ends(table: object, names: ColumnNames | None) -> bool:
 
 
 def _is_graph(values: object) -> bool:
-    from .networkx_edges import is_networkx  # here, since lists of tuples do without
+    from .graph_edges import is_graph  # here, since lists of tuples do without
 
-    return is_networkx(values)
+    return is_graph(values)
 
 
 #: The constructors for edges with labels, and what tells their forms.
@@ -514,6 +556,9 @@ def _read_pairs(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribu
     if not pairs or len(pairs) < len(adjacency):
         return None
     data = list(adjacency.values())
+    if has_attributes_by_pair(adjacency):
+        rows = [(*pair, each) for pair, each in zip(pairs, data, strict=True)]
+        return read_tuples(rows, ("tail", "head"), numbers)
     if len(numbers) > 1 and all(isinstance(each, tuple) for each in data):
         rows = [(*pair, *each) for pair, each in zip(pairs, data, strict=True)]
         return read_tuples(rows, ("tail", "head"), numbers)
@@ -522,6 +567,13 @@ def _read_pairs(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribu
     alone = [number for number in numbers if len(numbers) == 1 or number.what == "cost"]
     rows = [(*pair, each)[: 2 + len(alone)] for pair, each in zip(pairs, data, strict=True)]
     return read_tuples(rows, ("tail", "head"), alone)
+
+
+def has_attributes_by_pair(given: Mapping[Hashable, Untyped]) -> bool:
+    """Return whether a dictionary is ``{(tail, head): {attribute: number}}``; a usual name tells."""
+    return all(isinstance(pair, tuple) and len(pair) == 2 for pair in given) and all(
+        isinstance(each, Mapping) and not NUMBERS.isdisjoint(each) for each in given.values()
+    )
 
 
 def _hashable(heads: Iterable[Untyped], tail: Hashable) -> list[Hashable]:
@@ -543,14 +595,21 @@ def _attributes(
     values = {}
     names = {number.name for number in numbers}
     for number in numbers:
+        name = name_of_cost(data, number.name) if number.what == "cost" else number.name
         if number.needed:
-            check_attribute(data, number.name, number.what)
+            check_attribute(data, name, number.argument or number.what)
         elif number.argument is not None:
-            check_not_misnamed(data, number.name, number.argument, names)
-        values[number.what] = [each.get(number.name, number.default) for each in data]
+            check_not_misnamed(data, name, number.argument, names)
+        values[number.what] = [each.get(name, number.default) for each in data]
         if number.default is None:
-            check_everywhere(values[number.what], number.name, str)
+            check_everywhere(values[number.what], name, str)
     return values
+
+
+def name_of_cost(data: Sequence[Mapping[str, Untyped]], name: str) -> str:
+    """Return the other usual name of costs if edges have only that one."""
+    had = [usual for usual in COST if any(usual in each for each in data)] if name in COST else []
+    return name if name in had or not had else had[0]
 
 
 def check_everywhere(values: Sequence[Untyped], name: str, edge: Callable[[int], str]) -> None:
@@ -987,7 +1046,8 @@ def _error_in_row(row: int | None, problem: str) -> PreflowError:
     return InvalidInputError(problem if row is None else f"row {row}, from 0: {problem}")
 
 
-class TableReader(NamedTuple):
+@dataclass(frozen=True)
+class TableReader:
     """The columns of a table of some library, or of a file."""
 
     names: list[Hashable]
@@ -1132,44 +1192,37 @@ def _reader_of(table: TableInput) -> TableReader | None:
     if isinstance(table, TableReader):
         return table
     if isinstance(table, np.ndarray):
-        return None if table.dtype.names is None or table.ndim != 1 else _of_structured(table)
+        fields = table.dtype.names
+        return None if fields is None or table.ndim != 1 else _of_columns(list(fields), table.__getitem__)
     if isinstance(table, list):
-        return _of_records(table) if table and all(isinstance(row, Mapping) for row in table) else None
+        rows: list[Untyped] = table
+        if not rows or not all(isinstance(row, Mapping) for row in rows):
+            return None
+        names = list(dict.fromkeys(chain.from_iterable(rows)))
+        return _of_columns(names, lambda name: [row.get(name) for row in rows])
     if is_frame(table):
         return _of_pandas(table)
+    table = _in_memory(table)
     polars, arrow = sys.modules.get("polars"), sys.modules.get("pyarrow")
-    if polars is not None and isinstance(table, polars.LazyFrame):
-        raise InvalidInputError("a LazyFrame has no rows yet: give its collect()")
     if polars is not None and isinstance(table, polars.DataFrame):
         return _of_polars(table)
     if arrow is not None and isinstance(table, arrow.Table | arrow.RecordBatch):
         return _of_arrow(table)
-    if hasattr(table, "__arrow_c_stream__") and not hasattr(table, "__array__"):
-        try:
-            import pyarrow
-        except ImportError:
-            raise MissingDependencyError(f"a {type(table).__name__}", "pyarrow", "tables") from None
-        return _of_arrow(pyarrow.table(table))
     return None
 
 
-def _of_records(rows: list[Mapping[Hashable, Untyped]]) -> TableReader:
-    def column(name: Hashable) -> list[Untyped]:
-        return [row.get(name) for row in rows]
+def _of_columns(names: list[Hashable], column: Callable[[Untyped], Untyped]) -> TableReader:
+    """Return how to read columns that are lists, tuples or arrays."""
+
+    def plain(name: Hashable) -> AnyArray:
+        values = column(name)
+        return values if isinstance(values, np.ndarray) else list(values)
 
     def missing(name: Hashable) -> int | None:
-        values = column(name)
-        return values.index(None) if None in values else None
+        values = plain(name)
+        return values.index(None) if isinstance(values, list) and None in values else None
 
-    return TableReader(list(dict.fromkeys(chain.from_iterable(rows))), missing, column, column)
-
-
-def _of_structured(table: Array) -> TableReader:
-    def column(name: Hashable) -> Array:
-        values: Array = table[str(name)]
-        return values
-
-    return TableReader(list(table.dtype.names or ()), lambda name: None, column, column)
+    return TableReader(names, missing, plain, plain)
 
 
 def _of_pandas(frame: Untyped) -> TableReader:

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     import networkx
     import scipy.sparse
 
-    from .networkx_edges import EdgeFunction
+    from .graph_edges import EdgeFunction
 
 INT64_MAX = np.iinfo(np.int64).max
 _INTEGER, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
@@ -399,12 +399,14 @@ class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
     def from_networkx(
         cls, graph: networkx.Graph[Any], *, capacity: str | EdgeFunction | None = "capacity"
     ) -> FlowNetwork:
-        """Build a network from a NetworkX graph, keeping its labels.
+        """Build a network from a graph of NetworkX, igraph or rustworkx, keeping its labels.
 
         Parameters
         ----------
-        graph : Graph, DiGraph, MultiGraph or MultiDiGraph
-            Arcs come in the order of ``graph.edges``. An undirected edge may carry flow either way, up
+        graph : Graph, DiGraph, MultiGraph or MultiDiGraph, or one of igraph or rustworkx
+            Arcs come in the order of its edges. Vertices of igraph are called by their attribute "name" if
+            they have it, else by their numbers; those of rustworkx by their indices. An edge of rustworkx has
+            a mapping of attributes, or just the number. An undirected edge may carry flow either way, up
             to its capacity.
         capacity : str, function or None, default "capacity"
             Edge attribute; an edge without it has infinite capacity, as in NetworkX. Integers of any size
@@ -425,9 +427,9 @@ class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
         >>> FlowNetwork.from_networkx(graph).labels
         ('a', 'b')
         """
-        from .networkx_edges import read_networkx
+        from .graph_edges import edges_of_graph
 
-        edges = read_networkx(graph)
+        edges = edges_of_graph(graph, capacity)
         if capacity is None:
             values, saturated = np.full(len(edges.tail), np.inf), False
         else:
@@ -436,7 +438,7 @@ class FlowNetwork(ArcNames, HostArrays, ReadOnlyArrays):
             name = "capacity" if callable(capacity) else capacity
             with naming_entries(edges.labels, edges.tail, edges.head):
                 values, saturated = column_values(edges.values(capacity, np.inf), name)
-        reverse = None if graph.is_directed() else values
+        reverse = None if edges.directed else values
         return cls(
             len(edges.labels),
             edges.tail,

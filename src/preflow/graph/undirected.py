@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ from .edge_tables import (
     check_everywhere,
     edges_of_lists,
     find_columns,
+    has_attributes_by_pair,
     in_known_form,
     is_edge_list,
     is_table,
@@ -50,8 +52,8 @@ from .edge_tables import (
     usual_attribute,
     usual_column,
 )
+from .graph_edges import GraphEdges, edges_of_graph, is_graph
 from .network import PlainArcs, check_ends, column_values, frozen, plain_arcs, read_signed, vertex_ids
-from .networkx_edges import GraphEdges, is_networkx, read_networkx
 from .placement import HostArrays, restorer_of
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, naming_entries, numbers_of_labels
@@ -268,11 +270,11 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph[Any], *, weight: str | None = None) -> UndirectedGraph:
-        """Build a graph from a NetworkX graph, keeping its labels.
+        """Build a graph from one of NetworkX, igraph or rustworkx, keeping its labels.
 
         Parameters
         ----------
-        graph : Graph or MultiGraph
+        graph : Graph or MultiGraph, or one of igraph or rustworkx
         weight : str, optional
             Edge attribute; edges without it have weight 1, as in NetworkX. Default: no weights.
 
@@ -281,8 +283,9 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         InvalidInputError
             The graph is directed, or no edge has the attribute.
         """
-        _refuse_directed(graph, "UndirectedGraph.from_networkx")
-        return cls._of_networkx(read_networkx(graph), weight)
+        edges = edges_of_graph(graph, weight)
+        _refuse_directed(edges, "UndirectedGraph.from_networkx")
+        return cls._of_networkx(edges, weight)
 
     @classmethod
     def _of_networkx(cls, edges: GraphEdges, weight: str | None, default: int | None = 1) -> UndirectedGraph:
@@ -380,8 +383,8 @@ def read_weights(values: Any, count: int) -> Array:
     return weight
 
 
-def _refuse_directed(graph: Untyped, called: str) -> None:
-    if graph.is_directed():
+def _refuse_directed(edges: GraphEdges, called: str) -> None:
+    if edges.directed:
         raise InvalidInputError(f"the graph is directed: {called} takes undirected graphs (to_undirected)")
 
 
@@ -418,9 +421,9 @@ def as_undirected_graph(
     """Return what a caller gives as a graph; its weights say whether the matching is weighted.
 
     Besides an UndirectedGraph that is a tuple of arrays (tail, head) or (tail, head, weight), a sparse
-    matrix, a NetworkX graph, or edges: a list of tuples (u, v) or (u, v, weight), a dictionary
-    ``{u: {v: weight}}`` or ``{u: [v, ...]}``, or a table with the columns "source", "target" and perhaps
-    "weight".
+    matrix, a graph of NetworkX, igraph or rustworkx, or edges: a list of tuples (u, v) or (u, v, weight), a
+    dictionary ``{u: {v: weight}}`` or ``{u: [v, ...]}``, or a table with the columns "source", "target" and
+    perhaps "weight".
 
     `weight` is the name of an attribute of the edges, or of a column of a table; or one weight for each edge.
     False: leave the weights out. None: the first of the `usual` attributes or columns that the graph has, if
@@ -451,12 +454,12 @@ def as_undirected_graph(
             return labelled if given else labelled.with_weights(weight)
         raise InvalidInputError(
             "a graph is an UndirectedGraph, a tuple (tail, head) or (tail, head, weight) of arrays, a list "
-            "of such tuples, a table, a dictionary, a symmetric sparse matrix, or a NetworkX graph, not "
-            f"{type(graph).__name__}"
+            "of such tuples, a table, a dictionary, a symmetric sparse matrix, or a graph of "
+            f"NetworkX, igraph or rustworkx, not {type(graph).__name__}"
         )
     if name is not None:
         raise InvalidInputError(
-            f"weight={name!r} names an attribute of a NetworkX graph or a column of a table; this is a "
+            f"weight={name!r} names an attribute of edges or a column of a table; this is a "
             f"{type(graph).__name__}"
         )
     if weight is None:
@@ -476,9 +479,9 @@ def _labelled_graph(
 
     Its weights have this name, or the first of the `usual` ones that it has; if there are none, no weights.
     """
-    if is_networkx(graph):
-        _refuse_directed(graph, called)
-        edges = read_networkx(graph)
+    if is_graph(graph):
+        edges = edges_of_graph(graph, name or next(iter(usual), None))
+        _refuse_directed(edges, called)
         name = usual_attribute(edges.data, usual) if usual else name
         return UndirectedGraph._of_networkx(edges, name, _default(name, everywhere))
     if is_edge_list(graph):
@@ -489,7 +492,9 @@ def _labelled_graph(
     if isinstance(graph, Mapping):
         if usual:
             rows = [row for row in graph.values() if isinstance(row, Mapping)]
-            name = _name_of_weight((number for row in rows for number in row.values()), usual)
+            by_pair = has_attributes_by_pair(graph)
+            numbers = rows if by_pair else chain.from_iterable(row.values() for row in rows)
+            name = _name_of_weight(numbers, usual)
         columns = read_dict(graph, _attributes(name, _default(name, everywhere)))
         return UndirectedGraph._from_columns(columns, merge=True)
     if is_table(graph):

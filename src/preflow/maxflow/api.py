@@ -74,7 +74,7 @@ def max_flow(
 
     Parameters
     ----------
-    network : FlowNetwork, MaxFlowProblem, edges, matrix, or NetworkX graph
+    network : FlowNetwork, MaxFlowProblem, edges, matrix, or graph of a library
         A tuple is arcs: three arrays with the tail, the head and the capacity of each. A square matrix
         (sparse, dense or a list of rows) has the capacity of the arc from u to v at (u, v); zeros of a
         dense matrix are not arcs. A list of three is refused, since it could be either. Arrays may be on a
@@ -83,8 +83,9 @@ def max_flow(
 
         Vertices may have labels instead of numbers, anything hashable: in a list of tuples (tail, head,
         capacity), in a dictionary ``{tail: {head: capacity}}``, in a table with the columns "source",
-        "target" and "capacity" (a DataFrame of pandas or polars, an Arrow table), and in a NetworkX graph
-        with the attribute "capacity". `ends` and `capacity` name other columns and attributes.
+        "target" and "capacity" (a DataFrame of pandas or polars, an Arrow table, a relation of DuckDB), and
+        in a graph of NetworkX, igraph or rustworkx with the attribute "capacity". `ends` and `capacity` name
+        other columns and attributes.
 
         A MaxFlowProblem, which :func:`preflow.read_dimacs` returns, has its own source and sink. So has a
         :class:`preflow.GridNetwork`, whose arcs are numbered as in its `to_flow_problem`.

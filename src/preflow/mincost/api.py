@@ -110,12 +110,13 @@ def min_cost_flow(
 
     Parameters
     ----------
-    network : CostNetwork, (tail, head, capacity, cost), edges, sparse matrix of costs, or NetworkX graph
+    network : CostNetwork, (tail, head, capacity, cost), edges, matrix of costs, or graph of a library
         A tuple has one array for each part, and perhaps a fifth one of lower bounds. Vertices may have labels
         instead of numbers: in a list of tuples (tail, head, capacity, cost), in a dictionary ``{tail: {head:
         (capacity, cost)}}``, in a table with the columns "source", "target", "capacity" (infinite if there is
-        none) and "cost", and in a NetworkX graph with the attributes `capacity` and `weight` of edges and
-        `demand` of nodes. What :func:`preflow.read_dimacs` returns for a ``.min`` file has its supplies.
+        none) and "cost", and in a graph of NetworkX, igraph or rustworkx with the attributes `capacity` and
+        `weight` (or `cost`) of edges and `demand` of nodes. What :func:`preflow.read_dimacs` returns for a
+        ``.min`` file has its supplies.
     supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
         Positive: the vertex sends that much; negative: it receives. They sum to zero. Default: the supplies
         of the network; if it has none, zero, and the flow is a circulation.
@@ -134,7 +135,7 @@ def min_cost_flow(
         A result for a network with the same arcs, whose costs, capacities and supplies may differ. The solve
         starts from its flow and its potentials. :class:`preflow.MinCostFlow` keeps the last result.
     ends, capacity, cost, lower : str, optional
-        The columns of a table, or attributes of a NetworkX graph, that have other names; `ends` are two.
+        The columns of a table, or attributes of edges, that have other names; `ends` are two.
 
     Returns
     -------

@@ -244,7 +244,7 @@ def b_matching(
 
     Parameters
     ----------
-    graph : BipartiteGraph, (row, column), edges, matrix, or NetworkX graph
+    graph : BipartiteGraph, (row, column), edges, matrix, or graph of a library
         As in :func:`preflow.bipartite_matching`.
     row_limit, column_limit : array_like of integers, shape (num_rows,) or (num_columns,), or scalar
         How many edges each row, and each column, may have; by label, a mapping or a Series.

@@ -41,7 +41,7 @@ def linear_assignment(
 
     Parameters
     ----------
-    cost : array_like, shape (..., n, m), sparse matrix, edges, NetworkX graph, or PointCosts
+    cost : array_like, shape (..., n, m), sparse matrix, edges, graph of a library, or PointCosts
         A matrix is an array or a list of rows. A list or a tuple of matrices, which may have different
         sizes, is a batch. A tuple of three arrays holds the edges of a graph: the row, the column and the
         cost of each. Of parallel edges the best one counts; if a sparse matrix stores an entry several times,
@@ -49,8 +49,8 @@ def linear_assignment(
 
         Rows and columns may have labels, anything hashable: in a DataFrame that is a matrix, in a list of
         tuples (row, column, cost), in a dictionary ``{row: {column: cost}}``, in a table with the columns
-        "row", "column" and "cost", and in a NetworkX graph. `pairs` of the result has them. A list of tuples
-        of three numbers is refused, since it could be either.
+        "row", "column" and "cost", and in a graph of NetworkX, igraph or rustworkx. `pairs` of the result has
+        them. A list of tuples of three numbers is refused, since it could be either.
 
         Integers are solved exactly if the costs of each row (column, if there are fewer columns) range over
         at most 2**60. This includes Python integers beyond 64 bits; the result has Python integers where 64
@@ -74,12 +74,12 @@ def linear_assignment(
     shape : (int, int), optional
         Numbers of rows and columns for costs (row, column, cost). Default: as many as the edges need.
     weight : str, optional
-        The edge attribute of a NetworkX graph, a list or a dictionary that has the cost; every edge needs it.
+        The attribute of edges of a graph, a list or a dictionary that has the cost; every edge needs it.
         Default: "weight". Of a table: the column of costs. Default: "cost".
     ends : (str, str), optional
         Of a table of pairs: the columns of rows and of columns, where their names do not say so.
     rows : iterable of vertices, optional
-        The vertices of a NetworkX graph that are rows. Default: those with the attribute ``bipartite=0``,
+        The vertices of a graph that are rows. Default: those with the attribute ``bipartite=0``,
         as in :meth:`preflow.BipartiteGraph.from_networkx`.
     method : str
         A name from ``preflow.methods("linear_assignment")``, or "auto".

@@ -24,9 +24,9 @@ from ...errors import InfeasibleError, UnboundedCostError, UnboundedFlowError
 from ...general_matching.api import matching
 from ...graph.bipartite import BipartiteGraph, labelled_edges
 from ...graph.cost_network import CostNetwork, is_integral
+from ...graph.graph_edges import GraphEdges, edges_of_graph
 from ...graph.negative_cycle import negative_cycle
 from ...graph.network import FlowNetwork
-from ...graph.networkx_edges import GraphEdges, read_networkx
 from ...graph.undirected import UndirectedGraph
 from ...maxflow.api import max_flow
 from ...mincost.api import min_cost_flow as solve_min_cost_flow
@@ -141,7 +141,7 @@ def _read_flow(
         raise NotTakenError
     if s not in graph or t not in graph or s == t:
         raise NotTakenError
-    edges = read_networkx(graph)
+    edges = edges_of_graph(graph)
     capacities, rounded = read_capacities_of(edges, capacity)
     reverse = None if graph.is_directed() else capacities
     network = FlowNetwork(
@@ -216,7 +216,7 @@ def _read_costs(
     """Return the edges, the network with its supplies, and whether flows and costs are floats."""
     if not graph.is_directed() or not len(graph):
         raise NotTakenError
-    edges = read_networkx(graph)
+    edges = edges_of_graph(graph)
     capacities, rounded = read_values(edges.values(capacity, INFINITE), capacity)
     costs, rounded_costs = read_values(edges.values(weight, 0), weight, signed=True)
     supplies, rounded_demands = np.zeros(len(edges.labels), dtype=np.int64), False
@@ -320,7 +320,7 @@ def _read_weights(graph: Graph, weight: str) -> tuple[GraphEdges, UndirectedGrap
     """Return a graph with its weights; without any if no edge has one."""
     if graph.is_directed() or graph.is_multigraph():
         raise NotTakenError
-    edges = read_networkx(graph)
+    edges = edges_of_graph(graph)
     weights: Array | None = None
     if any(weight in data for data in edges.data):
         weights, _ = read_values(edges.values(weight, 1), weight, signed=True)
@@ -385,7 +385,7 @@ def to_vertex_cover(
     from scipy.sparse.csgraph import breadth_first_order
 
     top = _sides(graph, top_nodes)
-    edges = read_networkx(graph)
+    edges = edges_of_graph(graph)
     n = len(edges.labels)
     is_top = np.fromiter((label in top for label in edges.labels), dtype=bool, count=n)
     if (is_top[edges.tail] == is_top[edges.head]).any() or any(v not in edges.number for v in matching):

@@ -23,8 +23,8 @@ from ...connectivity import removal
 from ...connectivity.global_cut import global_min_cut
 from ...connectivity.gomory_hu import gomory_hu_tree as cut_tree
 from ...connectivity.removal import SimpleArcs, split_network
+from ...graph.graph_edges import GraphEdges, edges_of_graph
 from ...graph.network import FlowNetwork
-from ...graph.networkx_edges import GraphEdges, read_networkx
 from ...graph.undirected import UndirectedGraph
 from ...maxflow.pair_flows import (
     PairNetwork,
@@ -90,7 +90,7 @@ class Read(NamedTuple):
 
 
 def _read(graph: Graph) -> Read:
-    edges = read_networkx(graph)
+    edges = edges_of_graph(graph)
     return Read(edges, SimpleArcs.of(len(edges.labels), edges.tail, edges.head, bool(graph.is_directed())))
 
 
@@ -314,7 +314,7 @@ def _paths(network: PairNetwork, source: int, sink: int, most: int) -> Iterator[
 def gomory_hu_tree(graph: Graph, capacity: Capacity = "capacity") -> Graph:
     if graph.is_directed() or graph.is_multigraph():
         raise NotTakenError
-    edges = read_networkx(graph)
+    edges = edges_of_graph(graph)
     weight, rounded = read_capacities_of(edges, capacity)
     found = optimal(cut_tree(UndirectedGraph(len(edges.labels), edges.tail, edges.head, weight)))
     tree, labels = nx.Graph(), edges.labels

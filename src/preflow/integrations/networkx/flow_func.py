@@ -9,8 +9,8 @@ import networkx as nx
 
 from ...arrays import Untyped
 from ...errors import NotOptimalError, PreflowError, UnboundedFlowError
+from ...graph.graph_edges import edges_of_graph
 from ...graph.network import FlowNetwork
-from ...graph.networkx_edges import read_networkx
 from ...maxflow.api import max_flow
 from .values import flow_values, read_values
 
@@ -70,7 +70,7 @@ def residual(
     if s == t:
         raise nx.NetworkXError("source and sink are the same node")
     R = nx.algorithms.flow.build_residual_network(G, capacity) if residual is None else residual
-    edges = read_networkx(R)
+    edges = edges_of_graph(R)
     try:
         capacities, rounded = read_values(edges.values("capacity", 0), "capacity")
         network = FlowNetwork(len(edges.labels), edges.tail, edges.head, capacities, labels=edges.labels)

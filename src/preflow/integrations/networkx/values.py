@@ -8,8 +8,8 @@ import numpy as np
 
 from ...arrays import Array, Untyped
 from ...errors import InvalidInputError
+from ...graph.graph_edges import EdgeFunction, GraphEdges
 from ...graph.network import EXACT_FLOAT, column_values
-from ...graph.networkx_edges import EdgeFunction, GraphEdges
 
 Capacity: TypeAlias = str | EdgeFunction
 
