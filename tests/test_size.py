@@ -37,7 +37,7 @@ LINES = {
     "integrations": 3962,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 3043,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
-    "maxflow": 12801,  # small instances by one kernel each; searches from both ends; constants below zero
+    "maxflow": 12808,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5587,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 7673,  # pieces of several solvers are beside them; locks of vertices, barriers of blocks
