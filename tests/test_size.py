@@ -32,12 +32,12 @@ LINES = {
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 5420,  # columns of tables are named; small calls
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
-    "graph": 12528,  # one reader of tables of all libraries, one of graphs; block models; gradients
+    "graph": 12534,  # one reader of tables of all libraries, one of graphs; block models; gradients
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 3962,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 3043,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
-    "maxflow": 12808,  # small instances by one kernel each; flows with constants below zero by ranges
+    "maxflow": 12809,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5587,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 7673,  # pieces of several solvers are beside them; locks of vertices, barriers of blocks

@@ -148,9 +148,15 @@ def _read_igraph(graph: Untyped, _number: object) -> GraphEdges:
     return _of_lists(labels, indices, graph.get_edgelist(), _given(graph.es), nodes, is_directed(graph))
 
 
-def _given(parts: Iterable[Untyped]) -> list[Mapping[str, Untyped]]:
+def _given(parts: Untyped) -> list[Mapping[str, Untyped]]:
     """Return the attributes of vertices or edges of igraph, which has None for those that are missing."""
-    return [{key: value for key, value in each.attributes().items() if value is not None} for each in parts]
+    names = parts.attributes()
+    if not names:
+        return [{}] * len(parts)
+    rows = zip(*map(parts.get_attribute_values, names), strict=True)
+    return [
+        {name: value for name, value in zip(names, row, strict=True) if value is not None} for row in rows
+    ]
 
 
 def _read_rustworkx(graph: Untyped, number: str | EdgeFunction | None) -> GraphEdges:
