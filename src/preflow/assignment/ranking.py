@@ -14,8 +14,9 @@ through row t that has no row before it, in the graph of :mod:`.alternatives`::
         take the branch whose assignment costs the least; exchange along its cycle; correct the prices
         search the cycles of its branches, which also leave out what the branch leaves out
 
-Nothing is solved anew: an assignment inherits its prices from the one before it, and a search for a cycle
-ends where it is longer than those of as many branches as are still asked for.
+Each assignment starts with the prices of the one before it, so no problem is solved from the beginning. Let r
+assignments still be wanted, and r branches be known: a search for a cycle ends where it is longer than all of
+theirs.
 """
 
 from __future__ import annotations
