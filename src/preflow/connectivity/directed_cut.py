@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +29,11 @@ from ..graph.edge_tables import ColumnNames, labelled_sides
 from ..graph.network import FlowNetwork, exact_sum
 from ..graph.scaling import Rule, accepted_gap, solve_within_gap
 from ..maxflow.api import max_flow
-from ..maxflow.pair_flows import PairNetwork, join_to_sources, make_network, make_work
+from ..maxflow.pair_flows import join_to_sources, make_network, make_work
 from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import Status
 from ..solving.run import Control, run_interruptibly
-from .reading import WholeWeights, degrees, is_optimal, whole_weights
+from .reading import FoundCut, degrees, is_optimal, search_order, whole_weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,37 +110,6 @@ class DirectedMinCut(ReadOnlyArrays):
         return f"<{type(self).__name__}: {found} {self.value:,}, {far}>"
 
 
-class _Found(NamedTuple):
-    """A cut that is the smallest one of the integers `whole`: see :class:`preflow.graph.scaling.Outcome`."""
-
-    sink_side: NDArray[np.bool_]
-    whole: WholeWeights
-    least: int  #: the capacity of the cut in these
-    upper: int | float  #: the capacity of the cut
-    limit: float  #: capacities were cut off there
-    finished: bool
-
-    @property
-    def scale_exponent(self) -> int | None:
-        """The power of two of the integers."""
-        return self.whole.exponent
-
-    @property
-    def gap(self) -> float:
-        """How far the capacity may be from the minimum."""
-        return self.whole.gap(self.upper, self.whole.bound(self.least))
-
-    @property
-    def lower(self) -> int | float:
-        """The least capacity of a cut."""
-        return self.upper - (math.ceil(self.gap) if isinstance(self.upper, int) else self.gap)
-
-    @property
-    def size(self) -> int | float:
-        """The sum of the terms of the capacity."""
-        return self.upper
-
-
 def directed_min_cut(
     network: NetworkInput, *, ends: EndsNames = None, capacity: ColumnName = None
 ) -> DirectedMinCut:
@@ -193,7 +161,7 @@ def directed_min_cut(
     sums = [np.bincount(side[proper], both[proper], n).min() for side in (tail, head)]
     control = Control()
 
-    def solve(rule: Rule) -> _Found:
+    def solve(rule: Rule) -> FoundCut:
         limit = float(min(sums)) if rule.bound is None else float(rule.bound)
         whole = whole_weights(both, limit, lambda weight: degrees(n, tail, head, weight).max(initial=0.0))
         if both.dtype.kind == "i" and whole.exponent is not None:
@@ -201,21 +169,21 @@ def directed_min_cut(
         sink_side = _smallest_cut(n, given.tail, given.head, whole.weight, control)
         over = ~sink_side[tail] & sink_side[head]
         least, upper = int(exact_sum(whole.weight[over])), cut_capacity(given, sink_side)
-        return _Found(sink_side, whole, least, upper, limit, not control.stopped)
+        return FoundCut(sink_side, whole, least, upper, limit, not control.stopped)
 
-    def work() -> _Found:
+    def work() -> FoundCut:
         return solve_within_gap(solve, is_float=True, accepted=accepted_gap(given.num_arcs))
 
     found = run_interruptibly(work, control)
     gap = 0.0 if found.upper == math.inf else found.gap
-    return DirectedMinCut(found.upper, found.sink_side, given, gap)
+    return DirectedMinCut(found.upper, found.side, given, gap)
 
 
 def _smallest_cut(n: int, tail: Array, head: Array, weight: Array, control: Control) -> NDArray[np.bool_]:
     """Return the sink side of a smallest cut of integers, those of all arcs and then of their opposites."""
     net = make_network(n, tail, head, *np.split(weight, 2))
     turned = net._replace(capacity=net.capacity[net.reverse], residual=net.capacity[net.reverse])
-    order = _search_order(net)
+    order = search_order(net.first, net.head)
     if len(order) < n:  # no arc between these and the others
         return np.isin(np.arange(n), order)
     value, sink_side = np.int64(np.iinfo(np.int64).max), np.zeros(n, dtype=np.bool_)
@@ -232,14 +200,3 @@ def _smallest_cut(n: int, tail: Array, head: Array, weight: Array, control: Cont
         if least < value:
             value, sink_side = np.int64(least), found if forward else ~found
     return sink_side
-
-
-def _search_order(net: PairNetwork) -> NDArray[np.int64]:
-    """Return the vertices that are connected with vertex 0, in the order of a breadth-first search."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    n = len(net.first) - 1
-    graph = csr_array((np.ones(len(net.head)), net.head.astype(np.int64), net.first), shape=(n, n))
-    order: NDArray[np.int64] = breadth_first_order(graph, 0, return_predecessors=False).astype(np.int64)
-    return order

@@ -34,10 +34,9 @@ vertex, and again at the cut found, until the gap is small beside it
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +66,16 @@ from ..maxflow.pair_flows import join_to_sources, make_network, make_work
 from ..solving.drawn import DrawnResult
 from ..solving.result import HEADLINES, Status
 from ..solving.run import Control, run_interruptibly
-from .reading import WholeWeights, degrees, is_optimal, read_weighted_graph, weight_across, whole_weights
+from .reading import (
+    FoundCut,
+    WholeWeights,
+    degrees,
+    is_optimal,
+    read_weighted_graph,
+    search_order,
+    weight_across,
+    whole_weights,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,7 +192,7 @@ class GlobalMinCut(DrawnResult):
         if self.side.all() or not self.side.any():
             raise VerificationError("the side of the cut does not fit the graph")
         assert graph.weight is not None
-        found = _Found.of(graph, _whole(graph, checked_number(self._limit, "limit")), self.side)
+        found = _found(graph, _whole(graph, checked_number(self._limit, "limit")), self.side)
         if found.least > 0:
             check_contractions(_rows(graph, found.whole.weight), found.least, self._rounds, self._order)
         for name, claimed, true in (("value", self.value, found.upper), ("gap", self.gap, found.gap)):
@@ -211,45 +219,11 @@ def _whole(graph: UndirectedGraph, limit: float) -> WholeWeights:
     return whole_weights(graph.weight, limit, lambda weight: float(weight.sum()))
 
 
-class _Found(NamedTuple):
-    """A cut that is the smallest one of the integers `whole`: see :class:`preflow.graph.scaling.Outcome`."""
-
-    side: NDArray[np.bool_]
-    whole: WholeWeights  #: the weights, of which the sum is below 2**61
-    least: int  #: the weight of the cut in these
-    upper: int | float  #: the weight of the cut
-    limit: float = 0.0  #: weights were cut off there
-    #: rounds, order: the proof
-    rounds: tuple[Contraction, ...] = ()
-    order: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-    finished: bool = True
-
-    @classmethod
-    def of(cls, graph: UndirectedGraph, whole: WholeWeights, side: NDArray[np.bool_]) -> _Found:
-        """Return the cut with a side."""
-        assert graph.weight is not None
-        across = side[graph.tail] != side[graph.head]
-        return cls(side, whole, int(exact_sum(whole.weight[across])), weight_across(graph.weight[across]))
-
-    @property
-    def scale_exponent(self) -> int | None:
-        """The power of two of the integers."""
-        return self.whole.exponent
-
-    @property
-    def gap(self) -> float:
-        """How far the weight may be from the minimum."""
-        return self.whole.gap(self.upper, self.whole.bound(self.least))
-
-    @property
-    def lower(self) -> int | float:
-        """The least weight of a cut."""
-        return self.upper - (math.ceil(self.gap) if isinstance(self.upper, int) else self.gap)
-
-    @property
-    def size(self) -> int | float:
-        """The sum of the terms of the weight."""
-        return self.upper
+def _found(graph: UndirectedGraph, whole: WholeWeights, side: NDArray[np.bool_]) -> FoundCut:
+    """Return the cut with a side."""
+    assert graph.weight is not None
+    across = side[graph.tail] != side[graph.head]
+    return FoundCut(side, whole, int(exact_sum(whole.weight[across])), weight_across(graph.weight[across]))
 
 
 def _rows(graph: UndirectedGraph, weight: NDArray[np.int64]) -> Rows:
@@ -292,11 +266,11 @@ def global_min_cut(graph: GraphInput, *, weight: WeightInput = None, ends: EndsN
     least = float(degrees(read.num_vertices, read.tail, read.head, read.weight).min())
     control = Control()
 
-    def solve(rule: Rule) -> _Found:
+    def solve(rule: Rule) -> FoundCut:
         limit = least if rule.bound is None else float(rule.bound)
         whole = _whole(read, limit)
         side, rounds, order = _contract(_rows(read, whole.weight), control)
-        found = _Found.of(read, whole, side)
+        found = _found(read, whole, side)
         return found._replace(limit=limit, rounds=rounds, order=order, finished=not control.stopped)
 
     is_float = read.weight.dtype.kind == "f"
@@ -345,23 +319,12 @@ def _contract(
         tail = np.repeat(np.arange(n), np.diff(rows.first))
         once = tail < rows.neighbour
         network = make_network(n, tail[once], rows.neighbour[once], *(rows.weight[once],) * 2)
-        order = _search_order(rows)
+        order = search_order(rows.first, rows.neighbour)
         found = np.zeros(n, dtype=bool)
         least = join_to_sources(network, make_work(network), order, np.int64(value), found, control.stop)
         if least < value:
             side = found[where]
     return side, tuple(rounds), order
-
-
-def _search_order(rows: Rows) -> NDArray[np.int64]:
-    """Return the vertices of a connected graph in the order of a breadth-first search."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    n = len(rows.first) - 1
-    graph = csr_array((np.ones(len(rows.neighbour)), rows.neighbour, rows.first), shape=(n, n))
-    order: NDArray[np.int64] = breadth_first_order(graph, 0, return_predecessors=False).astype(np.int64)
-    return order
 
 
 def _degrees(rows: Rows) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, GraphInput, WeightInput
+from ..certify.contraction import Contraction
 from ..errors import InvalidInputError
 from ..graph.edge_tables import ColumnNames
 from ..graph.graph_edges import is_directed
@@ -46,6 +47,40 @@ class WholeWeights(NamedTuple):
         if self.exponent is None or isinstance(total, int):
             return float(abs(difference))
         return math.nextafter(max(float(difference), 0.0) + math.ulp(total) / 2, math.inf)
+
+
+class FoundCut(NamedTuple):
+    """A cut that is the smallest one of the integers `whole`: see :class:`preflow.graph.scaling.Outcome`."""
+
+    side: NDArray[np.bool_]
+    whole: WholeWeights
+    least: int  #: the weight of the cut in these
+    upper: int | float  #: the weight of the cut
+    limit: float = 0.0  #: weights were cut off there
+    finished: bool = True
+    #: rounds, order: the proof of a cut of an undirected graph
+    rounds: tuple[Contraction, ...] = ()
+    order: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+    @property
+    def scale_exponent(self) -> int | None:
+        """The power of two of the integers."""
+        return self.whole.exponent
+
+    @property
+    def gap(self) -> float:
+        """How far the weight may be from the minimum."""
+        return self.whole.gap(self.upper, self.whole.bound(self.least))
+
+    @property
+    def lower(self) -> int | float:
+        """The least weight of a cut."""
+        return self.upper - (math.ceil(self.gap) if isinstance(self.upper, int) else self.gap)
+
+    @property
+    def size(self) -> int | float:
+        """The sum of the terms of the weight."""
+        return self.upper
 
 
 def exact_weights(weight: Array) -> WholeWeights | None:
@@ -91,6 +126,20 @@ def weight_across(weight: Array) -> int | float:
         return math.fsum(weight.tolist())
     except OverflowError:
         return math.inf
+
+
+def search_order(first: NDArray[np.int64], head: Array) -> NDArray[np.int64]:
+    """Return the vertices that are connected with vertex 0, in the order of a breadth-first search.
+
+    The neighbours of vertex `v` are those in `head` from ``first[v]`` up to ``first[v + 1]``.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    n = len(first) - 1
+    graph = csr_array((np.ones(len(head)), head.astype(np.int64), first), shape=(n, n))
+    order: NDArray[np.int64] = breadth_first_order(graph, 0, return_predecessors=False).astype(np.int64)
+    return order
 
 
 def is_optimal(gap: float, weight: int | float, num_edges: int) -> bool:
