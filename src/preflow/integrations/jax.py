@@ -17,27 +17,13 @@ from ..assignment.api import linear_assignment as _assign_on_host
 from ..errors import InvalidInputError, MissingDependencyError
 from ..mincost.api import min_cost_flow as _flow_on_host
 from ..transportation.api import transport as _transport_on_host
+from .differentiable import Assignment, Flow, second_derivative
 
 try:
     import jax
     import jax.numpy as jnp
 except ImportError as error:
     raise MissingDependencyError("preflow.integrations.jax", "jax", "jax") from error
-
-
-class Assignment(NamedTuple):
-    """Assignments of the least cost.
-
-    Attributes
-    ----------
-    cost : Array, shape (...)
-        The least cost of each matrix, with a gradient in the costs: 1 for each pair, else 0.
-    column : Array of int32, shape (..., n)
-        The column of each row, -1 for none.
-    """
-
-    cost: jax.Array
-    column: jax.Array
 
 
 class Plan(NamedTuple):
@@ -58,24 +44,7 @@ class Plan(NamedTuple):
     v: jax.Array
 
 
-class Flow(NamedTuple):
-    """A flow of the least cost.
-
-    Attributes
-    ----------
-    cost : Array, shape ()
-        The least cost, with a gradient in costs, capacities and supplies. No other attribute has one.
-    flow : Array, shape (num_arcs,)
-    potentials : Array, shape (num_vertices,)
-        See :class:`preflow.MinCostFlowResult`.
-    """
-
-    cost: jax.Array
-    flow: jax.Array
-    potentials: jax.Array
-
-
-def linear_assignment(cost: AnyArray, *, maximize: bool = False) -> Assignment:
+def linear_assignment(cost: AnyArray, *, maximize: bool = False) -> Assignment[jax.Array]:
     """Pair rows with columns at the least total cost, which has a gradient.
 
     Parameters
@@ -151,7 +120,7 @@ def transport(cost: AnyArray, a: AnyArray, b: AnyArray) -> Plan:
 
 def min_cost_flow(
     tail: AnyArray, head: AnyArray, capacity: AnyArray, cost: AnyArray, supply: AnyArray
-) -> Flow:
+) -> Flow[jax.Array]:
     """Find a flow of minimum cost that sends all supplies to the demands; its cost has a gradient.
 
     Parameters
@@ -215,10 +184,7 @@ def _call(solve: Callable[..., Untyped], found: tuple[Untyped, ...], *arrays: Un
         return jax.pure_callback(on_host, found, *arrays, vmap_method="broadcast_all")
 
     def refuse(primals: Untyped, tangents: Untyped) -> Untyped:
-        raise InvalidInputError(
-            "the cost of an optimum has no second derivatives, since it is piecewise linear: do not "
-            "differentiate its gradient, or apply jax.lax.stop_gradient to the gradient first"
-        )
+        raise second_derivative("apply jax.lax.stop_gradient to the gradient")
 
     called = jax.custom_jvp(fun=call)
     called.defjvp(refuse)

@@ -20,26 +20,12 @@ from ..errors import InvalidInputError, MissingDependencyError
 from ..graph.cost_network import CostNetwork
 from ..mincost.api import min_cost_flow as _flow
 from ..transportation.api import transport as _transport
+from .differentiable import Assignment, Flow, second_derivative
 
 try:
     import torch
 except ImportError as error:
     raise MissingDependencyError("preflow.integrations.torch", "torch", "torch") from error
-
-
-class Assignment(NamedTuple):
-    """Assignments of the least cost.
-
-    Attributes
-    ----------
-    cost : Tensor, shape (...)
-        The least cost of each matrix, with a gradient in the costs: 1 for each pair, else 0.
-    column : Tensor of int64, shape (..., n)
-        The column of each row, -1 for none.
-    """
-
-    cost: torch.Tensor
-    column: torch.Tensor
 
 
 class Plan(NamedTuple):
@@ -69,26 +55,9 @@ class Plan(NamedTuple):
         return _scattered(self.row * m + self.column, self.mass, (*self.cost.shape, n, m))
 
 
-class Flow(NamedTuple):
-    """A flow of the least cost.
-
-    Attributes
-    ----------
-    cost : Tensor, shape ()
-        The least cost, with a gradient in costs, capacities and supplies. No other attribute has one.
-    flow : Tensor, shape (num_arcs,)
-    potentials : Tensor, shape (num_vertices,)
-        See :class:`preflow.MinCostFlowResult`.
-    """
-
-    cost: torch.Tensor
-    flow: torch.Tensor
-    potentials: torch.Tensor
-
-
 def linear_assignment(
     cost: torch.Tensor, *, maximize: bool = False, sizes: torch.Tensor | Sequence[Sequence[int]] | None = None
-) -> Assignment:
+) -> Assignment[torch.Tensor]:
     """Pair rows with columns at the least total cost, which has a gradient.
 
     Parameters
@@ -235,7 +204,7 @@ def min_cost_flow(
     capacity: torch.Tensor,
     cost: torch.Tensor,
     supply: torch.Tensor,
-) -> Flow:
+) -> Flow[torch.Tensor]:
     """Find a flow of minimum cost that sends all supplies to the demands; its cost has a gradient.
 
     Parameters
@@ -461,10 +430,7 @@ def _save_nothing(ctx: Untyped, inputs: tuple[Untyped, ...], output: torch.Tenso
 
 
 def _refuse_second(ctx: Untyped, *gradients: torch.Tensor) -> None:
-    raise InvalidInputError(
-        "the cost of an optimum has no second derivatives, since it is piecewise linear: do not "
-        "differentiate its gradient, or .detach() the gradient first"
-    )
+    raise second_derivative(".detach() the gradient")
 
 
 def _register(
