@@ -58,6 +58,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "alpha_expansion": partial(vision.alpha_expansion, np.arange(12).reshape(3, 2, 2), vision.potts(3), 1),
     "label_graph": partial(vision.label_graph, GRAPH_ENERGY),
     "minimize_energy": partial(vision.minimize_energy, ENERGY),
+    "minimize_energy, partial": partial(vision.minimize_energy, ENERGY, partial=True),
     "unwrap_phase": partial(vision.unwrap_phase, 5 * IMAGE),
     "match_stereo": partial(vision.match_stereo, IMAGE, IMAGE, 1),
 }

@@ -113,6 +113,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "GraphLabelEnergy": lambda: vision.GraphLabelEnergy([[0, 3], [2, 0]], [0], [1], vision.potts(2)),
         "GraphLabelling": lambda: vision.label_graph(samples()["GraphLabelEnergy"]()),
         "EnergyMinimum": lambda: vision.minimize_energy(samples()["BinaryEnergy"]()),
+        "PartialLabelling": lambda: vision.minimize_energy(samples()["BinaryEnergy"](), partial=True),
         "Family": lambda: preflow.generators.FAMILIES["rmf-wide"],
         "FeasibleFlow": lambda: reductions.feasible_flow(COST_NETWORK, [3, 0, -3]),
         "FlowAndCut": lambda: reductions.MaxFlowAsCirculation.of(NETWORK, 0, 3).solve(),

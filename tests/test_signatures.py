@@ -85,6 +85,7 @@ RESULTS = {
         "GraphLabelling",
         "Labelling",
         "OpticalFlow",
+        "PartialLabelling",
         "Preview",
         "Segmentation",
         "Stereo",

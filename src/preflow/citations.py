@@ -87,6 +87,7 @@ OF_RESULTS = {
     "MinimumCuts": "Picard and Queyranne 1980",
     "OpticalFlow": "Boykov, Veksler and Zabih 2001",
     "ParametricMaxFlow": "Gallo, Grigoriadis and Tarjan 1989",
+    "PartialLabelling": "Boros and Hammer 2002; Kolmogorov and Rother 2007",
     "PostmanTour": "Edmonds and Johnson 1973",
     "ProjectSelection": "Picard 1976",
     "RankedAssignments": "Murty 1968",

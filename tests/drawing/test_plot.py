@@ -110,6 +110,9 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "energy": lambda: vision.minimize_energy(
         vision.BinaryEnergy([[4, 1], [0, 3]], [[0, 1]], [[[0, 2], [2, 0]]])
     ),
+    "partial labelling": lambda: vision.minimize_energy(
+        vision.BinaryEnergy([[4, 1], [0, 3]], [[0, 1]], [[[2, 0], [0, 2]]]), partial=True
+    ),
 }
 RESULTS |= ANSWERS | OTHERS
 

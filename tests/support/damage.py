@@ -31,6 +31,10 @@ EDGES = [0, 1, 0, 2], [1, 2, 2, 3]
 IMAGE = np.array([[0.0, 1, 1], [0, 0, 1]])
 ENERGY = vision.BinaryEnergy([[0, 1], [2, 0]], [[0, 1]], [[0, 1], [1, 0]])
 OTHER_ENERGY = vision.BinaryEnergy([[0, 3], [2, 1]], [[0, 1]], [[0, 1], [1, 0]])
+#: Three variables of which no two should be the same, and two more.
+TRIANGLE = [[0, 1], [1, 2], [2, 0], [2, 3], [3, 4]]
+FRUSTRATED = vision.BinaryEnergy([[0, 0], [0, 0], [0, 0], [5, 0], [0, 0]], TRIANGLE, [[2, 0], [0, 2]])
+OTHER_FRUSTRATED = vision.BinaryEnergy([[0, 0], [0, 0], [0, 0], [0, 7], [0, 2]], TRIANGLE, [[2, 0], [0, 1]])
 GRAPH_ENERGY = vision.GraphLabelEnergy([[0, 3], [2, 0]], [0], [1], vision.potts(2))
 OTHER_GRAPH_ENERGY = vision.GraphLabelEnergy([[4, 3], [2, 1]], [0], [1], vision.potts(2))
 
@@ -196,6 +200,7 @@ def samples() -> dict[str, Sample]:
         ),
         "GraphLabelling": _both(vision.label_graph, (GRAPH_ENERGY,), (OTHER_GRAPH_ENERGY,)),
         "EnergyMinimum": _both(vision.minimize_energy, (ENERGY,), (OTHER_ENERGY,)),
+        "PartialLabelling": _both(vision.minimize_energy, (FRUSTRATED,), (OTHER_FRUSTRATED,), partial=True),
         "LabelSegmentation": _both(vision.segment_labels, (np.eye(4), seeds), (np.eye(4), seeds[::-1])),
         "Segmentation": _both(
             vision.segment, (IMAGE, IMAGE == 1, IMAGE == 0), (1 - IMAGE, IMAGE == 1, IMAGE == 0)
@@ -354,6 +359,7 @@ def _images() -> dict[str, Sample]:
 
     return {
         "EnergyMinimum of floats": _both(vision.minimize_energy, (energy(1),), (energy(2),)),
+        "PartialLabelling of floats": _both(vision.minimize_energy, (energy(1),), (energy(2),), partial=True),
         "Labelling of floats": _both(
             vision.alpha_expansion, (data, vision.potts(3), 0.2), (data + data[::-1], vision.potts(3), 0.2)
         ),

@@ -221,3 +221,128 @@ def test_terms_that_cancel_are_proved_optimal():
         least = min(map(exact, itertools.product((0, 1), repeat=n)))
         assert found.status == "optimal"
         assert abs(Fraction(found.value) - least) <= found.gap <= 1e-12
+
+
+@st.composite
+def any_energies(draw):
+    """Return terms on any pairs, many of them frustrated, and triples that are submodular."""
+    n = draw(st.integers(1, 6))
+    sides = draw(st.sampled_from([COSTS, st.integers(-1, 1), st.just(0)]))
+    unary = draw(st.lists(st.tuples(sides, sides), min_size=n, max_size=n))
+    terms = {2: [], 3: []}
+    for order, table, most in ((2, tables(2), 12), (3, submodular_tables(3), 2)):
+        if n >= order:
+            members = st.permutations(range(n)).map(lambda order_of, k=order: tuple(order_of[:k]))
+            terms[order] = draw(st.lists(st.tuples(members, table), max_size=most))
+    return unary, terms
+
+
+@settings(max_examples=80)
+@given(any_energies(), st.sampled_from([1, 0.1]))
+def test_partial_labels_against_all_labellings(energy, factor):
+    """Labels that are proved raise no energy; those of all minima are; integers are exact."""
+    unary, terms = energy
+    whole = {x: energy_of(unary, terms[2] + terms[3], x) for x in all_labellings(len(unary))}
+    least = min(whole.values())
+    built = build(unary, terms, factor)
+    result = minimize_energy(built, partial=True)
+    result.verify()
+    labels = result.labels
+    for x, cost in whole.items():
+        assert whole[tuple(np.where(labels < 0, x, labels).tolist())] <= cost
+        if cost == least and factor == 1:
+            assert (labels == x)[result.in_every_minimum].all()
+    assert result.lower_bound <= least * factor + 1e-9
+    assert result.upper_bound >= least * factor - 1e-9
+    if (labels >= 0).all():
+        assert result.value == pytest.approx(least * factor, abs=1e-9)
+    if factor == 1:
+        assert isinstance(result.lower_bound, int)
+        assert result.room == 0
+    if all(is_submodular(table) for _, table in terms[2]):
+        assert (labels >= 0).all()
+        assert result.status == "optimal"
+
+
+def test_partial_labels_of_an_odd_cycle():
+    """Half of each label is the best of the relaxation, so nothing is proved; a chain is proved whole."""
+    differ = [[1, 0], [0, 1]]
+    ring = np.stack([np.arange(5), (np.arange(5) + 1) % 5], axis=1)
+    result = minimize_energy(BinaryEnergy(np.zeros((5, 2), int), ring, differ), partial=True)
+    assert (result.labels.tolist(), result.lower_bound, result.status) == ([-1] * 5, 0, "approximate")
+    with pytest.raises(NotOptimalError):
+        _ = result.value
+    chain = minimize_energy(BinaryEnergy(np.zeros((5, 2), int), ring[:4], differ), partial=True)
+    assert (chain.value, chain.in_every_minimum.any()) == (0, False)
+    assert (np.diff(chain.labels) != 0).all()
+    held = minimize_energy(BinaryEnergy([[0, 1]] + [[0, 0]] * 4, ring[:4], differ), partial=True)
+    assert held.labels.tolist() == [0, 1, 0, 1, 0]
+    assert held.in_every_minimum.all()
+
+
+def test_partial_labels_of_hostile_energies():
+    assert minimize_energy(BinaryEnergy(np.zeros((0, 2))), partial=True).value == 0
+    assert minimize_energy(BinaryEnergy([[3, 1], [2, 5]]), partial=True).labels.tolist() == [1, 0]
+    table = np.zeros((2, 2, 2))
+    table[1, 1, 1] = 1
+    with pytest.raises(InvalidInputError, match=r"triple 0, of variables \(5, 3, 1\), is not submodular"):
+        minimize_energy(BinaryEnergy(np.zeros((6, 2)), triples=[(5, 3, 1)], triple_costs=table), partial=True)
+    with pytest.raises(CapacityOverflowError, match="overflow"):
+        minimize_energy(BinaryEnergy([[0, 2**59]]), partial=True)
+    largest = minimize_energy(BinaryEnergy([[2**57 - 1, -(2**57)]]), partial=True)
+    assert (largest.value, largest.labels.tolist()) == (-(2**57), [1])
+    with pytest.raises(CapacityOverflowError, match="twice the least energy"):
+        minimize_energy(BinaryEnergy([[1e308, 1.5e308]]), partial=True)
+    # "Never both": what is forbidden does not swallow the small costs.
+    never = minimize_energy(
+        BinaryEnergy([[0.25, 0.0], [0.5, 0.0]], [[0, 1]], [[0.0, 0.0], [0.0, 1e300]]), partial=True
+    )
+    assert (never.labels.tolist(), never.value) == ([0, 1], 0.25)
+    never.verify()
+
+
+def test_partial_labels_of_floats_of_all_sizes():
+    """Whatever cancels, the labels raise the energy by no more than the result says."""
+    random = Random(9)
+    for _ in range(150):
+        n = random.randint(2, 5)
+
+        def number():
+            return random.randint(-3, 3) * 0.3 * 10.0 ** random.choice([0, 0, 0, 15, 100, 300, -100, -320])
+
+        unary = [[number(), number()] for _ in range(n)]
+        pairs = [pair for pair in itertools.combinations(range(n), 2) if random.random() < 0.8]
+        costs = [[[number(), number()], [number(), number()]] for _ in pairs]
+        result = minimize_energy(BinaryEnergy(unary, pairs, np.reshape(costs, (-1, 2, 2))), partial=True)
+        result.verify()
+        exact = [
+            np.vectorize(Fraction, otypes=[object])(part) for part in (unary, np.reshape(costs, (-1, 2, 2)))
+        ]
+        whole = {
+            x: energy_of(exact[0].tolist(), list(zip(pairs, exact[1], strict=True)), x)
+            for x in all_labellings(n)
+        }
+        for x, cost in whole.items():
+            put = whole[tuple(np.where(result.labels < 0, x, result.labels).tolist())]
+            assert put <= cost + Fraction(result.room)
+        assert result.lower_bound <= min(whole.values()) + Fraction(result.room)
+        if result.status == "optimal":
+            assert abs(Fraction(result.value) - min(whole.values())) <= Fraction(result.gap)
+
+
+def test_partial_labels_within_a_time_limit():
+    rng = np.random.default_rng(0)
+    pairs = np.sort(rng.integers(0, 20_000, size=(60_000, 2)), axis=1)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    energy = BinaryEnergy(
+        rng.integers(-50, 50, size=(20_000, 2)), pairs, rng.integers(-9, 9, size=(len(pairs), 2, 2))
+    )
+    result = minimize_energy(energy, partial=True, method="serial-generic", time_limit=1e-6)
+    assert result.status == "time-limit"
+    assert (result.labels == -1).all()
+    assert result.lower_bound <= result.upper_bound
+    result.verify()
+    whole = minimize_energy(energy, partial=True)
+    whole.verify()
+    assert result.lower_bound <= whole.lower_bound <= whole.upper_bound
+    assert np.mean(whole.labels >= 0) > 0.1

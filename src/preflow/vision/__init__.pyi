@@ -4,6 +4,7 @@ from .denoising import Denoised as Denoised
 from .denoising import denoise as denoise
 from .energy import BinaryEnergy as BinaryEnergy
 from .energy import EnergyMinimum as EnergyMinimum
+from .energy import PartialLabelling as PartialLabelling
 from .energy import minimize_energy as minimize_energy
 from .expansion import Labelling as Labelling
 from .expansion import alpha_beta_swap as alpha_beta_swap

@@ -12,6 +12,17 @@ One float may be far larger than the others: a cost that forbids something. So t
 no capacity is the sum of a large and a small number where the difference of two costs does as well. Where
 rounding may nevertheless change the minimum by more than the answer allows, the network is built again with
 sums in twice the precision.
+
+Roof duality (Boros and Hammer, "Pseudo-Boolean optimization", 2002, section 5; Kolmogorov and Rother,
+"Minimizing nonsubmodular functions with graph cuts - a review", PAMI 29(7), 2007) also takes pairs that are
+not submodular. The *doubled energy* of E is ``D(x, y) = E(x) + E(1 - y)``; y is meant to be 1 - x. A term of
+x(p) and x(q) that is not submodular is submodular in x(p) and 1 - y(q), and in 1 - y(p) and x(q): its two
+copies are written in these. Then D is submodular, and ``D(x, 1 - x) = 2 * E(x)``, so half of the least value
+of D is a lower bound of E. Let (x, y) be a minimum of D. The labels x(p) of the variables with x(p) != y(p)
+are *persistent*: put into any labelling, they do not raise its energy. A variable has x(p) != y(p) in some
+minimum of D just if x(p) and y(p) are in different strong components of the residual graph. The components in
+topological order give one minimum for all of these variables, as for 2-satisfiability. A label that all
+minima of D have is that of every minimum of E.
 """
 
 from __future__ import annotations
@@ -21,7 +32,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,13 +40,15 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, DType
 from ..certify.cut import crossing_arcs
 from ..certify.exact import accurate_sum, accurate_sums, exact_total, rounded_up, two_sum
-from ..certify.fields import check_array, check_bounds, checked_number
+from ..certify.fields import check_array, check_bounds, check_kind, checked_number
 from ..checks import check_finite
 from ..cuts import min_cut
+from ..drawing.networks import component_colours, draw_graph
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem, exact_sum
 from ..graph.placement import host_array
 from ..graph.scaling import is_close
+from ..maxflow.minimum_cuts import minimum_cuts
 from ..maxflow.result import MinCutResult
 from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
@@ -194,13 +207,14 @@ class BinaryEnergy(ReadOnlyArrays):
         number = sum(table.size for table in tables)
         return max(0, math.frexp(largest)[1] + number.bit_length() + 4 - LARGEST_EXPONENT)
 
+    def _shifted(self) -> list[Array]:
+        """Return the costs in the unit of capacities."""
+        shift, tables = self._shift, [self.unary, self.pair_costs, self.triple_costs]
+        return [np.ldexp(table, -shift) for table in tables] if shift else tables
+
     def _polynomial(self, *, precise: bool = False) -> BinaryPolynomial:
         """Return the terms as a polynomial; `precise`: with sums of floats in twice the precision."""
-        shift = self._shift
-        unary, pairs, triples = (
-            np.ldexp(table, -shift) if shift else table
-            for table in (self.unary, self.pair_costs, self.triple_costs)
-        )
+        unary, pairs, triples = self._shifted()
         terms = BinaryPolynomial(self.num_variables, self.unary.dtype, precise)
         terms.add_constant(unary[:, 0])
         terms.add_linear(np.arange(self.num_variables), unary[:, 1], unary[:, 0])
@@ -248,6 +262,29 @@ class BinaryEnergy(ReadOnlyArrays):
         terms.rounding += float(np.abs(lost).sum())
         terms.add_all_ones(members[~positive], -cubic[~positive])
         terms.add_complement(members[positive], cubic[positive])
+
+    def doubled(self) -> BinaryEnergy:
+        """Return the energy ``E(x) + E(1 - y)`` of twice as many variables, first x, then y.
+
+        It is submodular if all triples are: of a pair that is not, one variable is replaced by the complement
+        of the other half.
+        """
+        n = self.num_variables
+        _, pairs, triples = self._shifted()
+        terms = BinaryPolynomial(n, self.unary.dtype, precise=False)
+        self._add_triples(terms, triples)  # which names one that is not submodular
+        turned = terms.signed_gain(pairs)[2]
+        straight = self.pair_costs
+        tables = np.where(turned[:, None, None], straight[:, :, ::-1], straight)
+        first, second = self.pairs.T
+        ends = [(first, second + n * turned), (first + n, second + n * ~turned)]
+        return BinaryEnergy(
+            np.concatenate([self.unary, self.unary[:, ::-1]]),
+            np.concatenate([np.stack(pair, axis=1) for pair in ends]),
+            np.concatenate([tables, tables[:, ::-1, ::-1]]),
+            np.concatenate([self.triples, self.triples + n]),
+            np.concatenate([self.triple_costs, self.triple_costs[:, ::-1, ::-1, ::-1]]),
+        )
 
     def __repr__(self) -> str:
         return (
@@ -376,38 +413,188 @@ def _same_problem(problem: MaxFlowProblem, cut: MinCutResult) -> bool:
     return all(np.array_equal(np.atleast_1d(one), np.atleast_1d(other)) for one, other in [*ends, *arrays])
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class PartialLabelling(BoundedResult):
+    """Labels of least energy for some of the variables, and a lower bound.
+
+    Attributes
+    ----------
+    labels : ndarray of int8, shape (n,)
+        0 or 1 where the label is proved, elsewhere -1. Some labelling of least energy has all proved labels.
+        More is true: ``numpy.where(labels < 0, other, labels)`` has at most the energy of `other`.
+    in_every_minimum : ndarray of bool, shape (n,)
+        Whether every labelling of least energy has this label; of floats, up to rounding.
+    room : int or float
+        Of floats, by how much the proved labels may raise the energy of another labelling, because of
+        rounding; proved. 0 for integers.
+    energy : BinaryEnergy
+    doubled : EnergyMinimum
+        The minimum of the doubled energy, which proves all this.
+    status, lower_bound, upper_bound, value, stats
+        As everywhere. `upper_bound` is the energy of `labels` with the others all 0, or all 1. The status is
+        "optimal" where the bounds meet, for example because all labels are proved; otherwise "approximate".
+    """
+
+    labels: NDArray[np.int8]
+    in_every_minimum: NDArray[np.bool_]
+    room: int | float
+    energy: BinaryEnergy
+    doubled: EnergyMinimum
+
+    @property
+    def gap(self) -> int | float:
+        """How far the value may be from the least energy, or the difference of the two bounds; proved."""
+        return self.room if self.status == "optimal" else self.upper_bound - self.lower_bound
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the variables, blue for 1, orange for 0 and white for others, with red lines for the pairs."""
+        tail, head = self.energy.pairs.T
+        colours = component_colours(np.choose(self.labels + 1, (1, 2, 0)), 2)
+        axes = draw_graph(ax, tail, head, np.zeros(len(tail), np.bool_), [""] * len(tail), None, colours)
+        return self._labelled(axes)
+
+    def verify(self) -> None:
+        """Prove bounds and labels by the minimum of the doubled energy, independently of the solver."""
+        check_kind(self.energy, "energy", BinaryEnergy)
+        check_kind(self.doubled, "doubled", EnergyMinimum)
+        self.doubled.verify()
+        doubled, given = self.doubled.energy, self.energy.doubled()
+        if any(not np.array_equal(getattr(doubled, name), getattr(given, name)) for name in given.__dict__):
+            raise VerificationError("the minimum is not one of the doubled energy")
+        size = (self.energy.num_variables,)
+        check_array(np, self.labels, "labels", size, np.int8)
+        check_array(np, self.in_every_minimum, "in_every_minimum", size, np.bool_)
+        check_bounds(self.status, self.lower_bound, self.upper_bound)
+        labels, in_every_minimum = _persistent(self.doubled, prove=True)
+        if ((labels < 0) != (self.labels < 0)).any() or not np.isin(self.labels, (-1, 0, 1)).all():
+            raise VerificationError("labels has not the variables whose labels are proved")
+        if not np.array_equal(in_every_minimum, self.in_every_minimum):
+            raise VerificationError("in_every_minimum has other variables than the minimum cuts")
+        if (self.labels != labels)[in_every_minimum].any():
+            raise VerificationError("a label is not that of every minimum")
+        stated = [
+            checked_number(number, "a bound") for number in (self.lower_bound, self.upper_bound, self.room)
+        ]
+        proved = _bounds(self.energy, self.doubled, self.labels)
+        if (self.status, *stated) != proved:
+            raise VerificationError(f"the labels prove {proved}, not {(self.status, *stated)}")
+
+    def __repr__(self) -> str:
+        proved = f"{np.count_nonzero(self.labels >= 0):,} of {len(self.labels):,} labels proved"
+        return f"<PartialLabelling: {self._headline()}, {proved}, {self._how()}>"
+
+
+def _persistent(doubled: EnergyMinimum, *, prove: bool = False) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """Return the labels that are proved, else -1, and whether every minimum has them."""
+    n = doubled.energy.num_variables // 2
+    if doubled.status != "optimal":
+        return np.full(n, -1, np.int8), np.zeros(n, np.bool_)
+    cuts = minimum_cuts(doubled.cut)
+    if prove:
+        cuts.verify()
+    # A residual arc leads to a lower or the same number, and another one back between the complements. So no
+    # residual arc leads out of the vertices that have lower numbers than their complements: a minimum.
+    one, other = cuts.component[:n], cuts.component[n : 2 * n]
+    labels = np.where(one == other, -1, one < other).astype(np.int8)
+    in_every_minimum = (np.minimum(one, other) == 0) & (np.maximum(one, other) == cuts.num_free + 1)
+    if _doubled_energy(doubled, labels) - doubled.upper_bound > doubled.gap:
+        # Among floats of very different sizes, residual arcs that count as rounding may matter.
+        x, y = doubled.labels.reshape(2, n)
+        in_every_minimum &= (x != y) & (x == labels)
+        labels = np.where(x == y, -1, x).astype(np.int8)
+    return labels, in_every_minimum
+
+
+def _doubled_energy(doubled: EnergyMinimum, labels: NDArray[np.int8]) -> int | float:
+    """Return the doubled energy of labels, with x = y = 0 where there is none."""
+    return doubled.energy.evaluate(np.concatenate([labels == 1, labels == 0]))
+
+
+def _bounds(
+    energy: BinaryEnergy, doubled: EnergyMinimum, labels: NDArray[np.int8]
+) -> tuple[Status, int | float, int | float, int | float]:
+    """Return the status, the bounds and the room that a minimum of the doubled energy and labels prove.
+
+    VerificationError: the labels of integers are not part of a minimum of the doubled energy.
+    """
+    upper: int | float = min(energy.evaluate(np.where(labels < 0, rest, labels)) for rest in (0, 1))
+    reached = _doubled_energy(doubled, labels)
+    room: int | float = 0
+    lower: int | float = doubled.lower_bound / 2
+    if isinstance(reached, int):
+        lower = -(-int(doubled.lower_bound) // 2)
+        if doubled.status == "optimal" and reached != doubled.value:
+            raise VerificationError(f"the labels have the doubled energy {reached}, not {doubled.value}")
+    elif doubled.status == "optimal":
+        more = max(reached - doubled.upper_bound, 0.0)
+        room = rounded_up(Fraction(doubled.gap) + Fraction(more)) if more < math.inf else more
+    if upper - lower <= room / 2:
+        return "optimal", upper, upper, room
+    return "approximate" if doubled.status == "optimal" else doubled.status, lower, upper, room
+
+
+@overload
 def minimize_energy(
     energy: BinaryEnergy,
     *,
+    partial: Literal[False] = False,
     method: FlowMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,
-) -> EnergyMinimum:
-    """Find a labelling of least energy.
+) -> EnergyMinimum: ...
+@overload
+def minimize_energy(
+    energy: BinaryEnergy,
+    *,
+    partial: Literal[True],
+    method: FlowMethodName | str = "auto",
+    device: DeviceName = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+) -> PartialLabelling: ...
+def minimize_energy(
+    energy: BinaryEnergy,
+    *,
+    partial: bool = False,
+    method: FlowMethodName | str = "auto",
+    device: DeviceName = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+) -> EnergyMinimum | PartialLabelling:
+    """Find a labelling of least energy, or the part of one that roof duality (QPBO) proves.
 
     Parameters
     ----------
     energy : BinaryEnergy
+    partial : bool, default False
+        Pairs need not be submodular. The result has the labels that are proved, and a lower bound; of a
+        submodular energy all labels.
     method, device, threads, time_limit, progress
         As for :func:`preflow.min_cut`.
 
     Returns
     -------
     EnergyMinimum
+        Or, if `partial`, a PartialLabelling.
 
     Raises
     ------
     InvalidInputError
-        A term is not submodular: there is no network for it, and the problem is NP-hard in general.
+        A triple is not submodular, or a pair without `partial`: there is no network for it, and the problem
+        is NP-hard in general.
     CapacityOverflowError
-        The least energy of floats is past float64.
+        The least energy of floats is past float64. If `partial`: twice that, or costs that are integers sum
+        to 2**59 or more.
 
     Notes
     -----
-    The network has a vertex per variable, an arc per pair, and up to one vertex and six arcs per triple.
-    Integer costs are minimised exactly, fractional ones up to the rounding of :func:`preflow.min_cut`.
+    The network has a vertex per variable, an arc per pair, and up to one vertex and six arcs per triple; if
+    `partial`, twice as much. Integer costs are minimised exactly, fractional ones up to the rounding of
+    :func:`preflow.min_cut`. Kolmogorov and Zabih 2004; Boros and Hammer 2002; Kolmogorov and Rother 2007.
 
     Examples
     --------
@@ -416,13 +603,26 @@ def minimize_energy(
     >>> result.value, result.labels.tolist()
     (1, [True, True])
     >>> result.verify()
+
+    Variables 1, 2 and 3 cannot all differ from each other; variable 0 can differ from variable 1:
+
+    >>> pairs = [[0, 1], [1, 2], [2, 3], [3, 1]]
+    >>> energy = BinaryEnergy([[0, 9], [0, 0], [0, 0], [0, 0]], pairs, [[1, 0], [0, 1]])
+    >>> result = minimize_energy(energy, partial=True)
+    >>> result.labels.tolist(), result.lower_bound, result.upper_bound
+    ([0, -1, -1, -1], 1, 3)
+    >>> result.verify()
     """
     if not isinstance(energy, BinaryEnergy):
         raise InvalidInputError(f"energy must be a BinaryEnergy, got {type(energy).__name__}")
-    found = minimum(energy, method, device, threads, time_limit, progress)
+    found = minimum(energy.doubled() if partial else energy, method, device, threads, time_limit, progress)
     if not math.isfinite(found.upper_bound):
-        raise CapacityOverflowError("the least energy is past float64")
-    return found
+        raise CapacityOverflowError(f"{'twice ' if partial else ''}the least energy is past float64")
+    if not partial:
+        return found
+    labels, in_every_minimum = _persistent(found)
+    status, lower, upper, room = _bounds(energy, found, labels)
+    return PartialLabelling(status, lower, upper, found.stats, labels, in_every_minimum, room, energy, found)
 
 
 def minimum(
@@ -594,6 +794,16 @@ class BinaryPolynomial:
             lost = len(values) * UNIT_ROUNDOFF * np.sum([np.abs(value) for value in values], axis=0)
         return total, lost
 
+    def signed_gain(self, tables: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Do as :meth:`gain`, but return negative gains, too, and which are so by more than rounding."""
+        gain, lost = self.signed_sum(
+            [tables[:, a, b] for a, b in ((0, 1), (0, 0), (1, 0), (1, 1))], (1, -1, 1, -1)
+        )
+        room: Array | int = 0
+        if self.dtype.kind == "f":
+            room = ROUNDING * np.abs(tables).max(axis=(1, 2), initial=0) + SUBNORMAL
+        return gain, lost, gain < -room
+
     def gain(
         self, kind: str, members: NDArray[np.int64], tables: Array, fixed: tuple[int, int] | None = None
     ) -> tuple[Array, Array]:
@@ -601,22 +811,18 @@ class BinaryPolynomial:
 
         InvalidInputError: a gain is negative by more than rounding; names the first one.
         """
-        low, of_second, of_first, both = (tables[:, a, b] for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)))
-        gain, lost = self.signed_sum((of_second, low, of_first, both), (1, -1, 1, -1))
-        negative = gain < 0
-        wrong = np.flatnonzero(negative)
-        if self.dtype.kind == "f":
-            wrong = wrong[-gain[wrong] > ROUNDING * np.abs(tables[wrong]).max(axis=(1, 2)) + SUBNORMAL]
-        if len(wrong):
-            k = int(wrong[0])
+        gain, lost, broken = self.signed_gain(tables)
+        if broken.any():
+            k = int(broken.argmax())
             variables = members[k].tolist()
             where = "" if fixed is None else f" with variable {variables[fixed[0]]} fixed at {fixed[1]}"
-            agree, differ = low[k] + both[k], of_second[k] + of_first[k]
+            way_out = "; minimize_energy(..., partial=True) takes such pairs" if fixed is None else ""
+            (low, of_second), (of_first, both) = tables[k]
             raise InvalidInputError(
                 f"{kind} {k}, of variables {tuple(variables)}, is not submodular{where}: E(0,0) + E(1,1) = "
-                f"{agree:g} is more than E(0,1) + E(1,0) = {differ:g}"
+                f"{low + both:g} is more than E(0,1) + E(1,0) = {of_second + of_first:g}{way_out}"
             )
-        excess = float(-gain[negative].sum())
+        excess = float(-gain[gain < 0].sum())
         self.broken += excess
         self.rounding += excess if self.precise else float(lost.sum()) + excess
         return np.maximum(gain, 0), lost
