@@ -31,7 +31,7 @@ from ..problem import Case, Suite, Table
 from ..records import InstanceRecord
 from ..scaling import by_group, own_contestants
 from ..suites.flow import flow_case
-from . import arc_fixing, optical_flow
+from . import arc_fixing, optical_flow, optical_flow_pairs
 from .means import Mean, mean_seconds
 from .selection import Paper, Program, Selection
 
@@ -252,6 +252,10 @@ PAPER = Paper(
             ),
             "optical-flow": Program(
                 "section 6: optical flow by assignments of 30 to 30, in frames a second", optical_flow.show
+            ),
+            "optical-flow-pairs": Program(
+                "the same on pictures with a known motion: the share of corners that move rightly",
+                optical_flow_pairs.show,
             ),
         }
     ),

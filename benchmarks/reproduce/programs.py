@@ -33,6 +33,8 @@ class Settings(NamedTuple):
     seeds, repeats : int
     methods : tuple of str
         Empty for those of the program.
+    files : tuple of Path
+        Files or folders to read.
     out : Path or None
         The folder for the record and the table.
     resume : bool
@@ -45,6 +47,7 @@ class Settings(NamedTuple):
     seeds: int = 1
     repeats: int = 1
     methods: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
     out: Path | None = None
     resume: bool = False
     budget: float = math.inf
@@ -63,6 +66,7 @@ def read_settings(part: str, arguments: Sequence[str], seeds: int, repeats: int)
     parser.add_argument("--seeds", type=int, default=seeds)
     parser.add_argument("--repeats", type=int, default=repeats)
     parser.add_argument("--method", action="append", default=[])
+    parser.add_argument("--file", type=Path, action="append", default=[])
     parser.add_argument("--out", type=Path)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--budget", type=float, default=math.inf)
@@ -79,6 +83,7 @@ def read_settings(part: str, arguments: Sequence[str], seeds: int, repeats: int)
         found.seeds,
         found.repeats,
         tuple(found.method),
+        tuple(found.file),
         found.out,
         found.resume,
         found.budget,

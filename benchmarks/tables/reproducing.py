@@ -11,7 +11,7 @@ from typing import Any
 from .. import problem
 from ..records import InstanceRecord, Measurement
 from ..report_files import read_reports
-from ..reproduce import cihan, deveci, lupinska, wu_he_hong
+from ..reproduce import cihan, deveci, lupinska, optical_flow_pairs, wu_he_hong
 from ..reproduce.activity import RECORDED
 from ..scaling import by_group
 from .table import Shown, Table, number, path_of, read, seconds
@@ -665,6 +665,10 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         "lupinska-growth": Shown(growth, ("lupinska-growth",)),
         "lupinska-grids": Shown(lambda name: images(name, lupinska.GRID_METHODS), ("lupinska-grids",)),
         "lupinska-networks": Shown(lambda name: images(name, lupinska.FLOW_METHODS), ("lupinska-gpu",)),
+        "lupinska-optical-flow-pairs": Shown(
+            lambda name: Table(optical_flow_pairs.HEADER, optical_flow_pairs.shares(read(name).rows)),
+            ("lupinska-optical-flow-pairs",),
+        ),
         "lupinska-optical-flow": Shown(optical_flow, ("lupinska-optical-flow",)),
     }
 )
