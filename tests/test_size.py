@@ -32,7 +32,7 @@ LINES = {
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 5420,  # columns of tables are named; small calls
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
-    "graph": 12534,  # one reader of tables of all libraries, one of graphs; block models; gradients
+    "graph": 12547,  # one reader of tables of all libraries, one of graphs; block models; gradients
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 3962,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused

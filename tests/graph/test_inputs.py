@@ -263,6 +263,12 @@ def test_dictionaries_of_vertices_with_names_of_columns() -> None:
     assert preflow.bipartite_matching({"u": ["x"], "v": ["x"]}).cardinality == 1
     table = {"source": ["source", "a"], "target": ["a", "target"], "capacity": [3, 2]}
     assert preflow.max_flow(table, "source", "target").value == 2
+    with pytest.raises(InvalidInputError, match=r"different lengths: .*'weight': 1"):
+        preflow.matching({"source": ["a", "b"], "target": ["b", "c"], "weight": [1]})
+    square = np.zeros((2, 2))
+    for odd in ({"source": square, "target": square, "capacity": square}, {"a": np.array(1)}, nx.Graph):
+        with pytest.raises(InvalidInputError):
+            preflow.max_flow(odd, "a", "b")
 
 
 def test_supplies_from_tables() -> None:

@@ -221,19 +221,27 @@ def _in_memory(given: Untyped) -> Untyped:
 def _has_columns(given: Mapping[Hashable, Untyped]) -> bool:
     """Return whether a dictionary has columns of a table, and not neighbours of vertices.
 
-    It has names of both ends, other than u and v, and columns of one length; and a usual name of numbers, or
-    no column has a name in it, as the neighbours of vertices with these names would.
+    It has names of both ends, other than u and v, and a usual name of numbers. Without that its columns have
+    one length, and no name in them, as the neighbours of vertices with these names would.
+    InvalidInputError: columns of a table have different lengths.
     """
     names = {name.strip().lower() for name in given if isinstance(name, str)}
     if not any(names.issuperset(pair) for pair in ENDS if pair != ("u", "v")):
         return False
     columns = list(given.values())
-    if not all(isinstance(column, list | tuple) or hasattr(column, "dtype") for column in columns):
+    if not all(
+        isinstance(column, list | tuple) or len(getattr(column, "shape", ())) == 1 for column in columns
+    ):
         return False
-    if len(set(map(len, columns))) != 1:
-        return False
-    cells = chain.from_iterable(columns)
-    return not NUMBERS.isdisjoint(names) or not any(isinstance(cell, str) and cell in given for cell in cells)
+    lengths = {name: len(column) for name, column in given.items()}
+    if NUMBERS.isdisjoint(names):
+        cells = chain.from_iterable(columns)
+        return len({*lengths.values()}) == 1 and not any(
+            isinstance(cell, str) and cell in given for cell in cells
+        )
+    if len({*lengths.values()}) > 1:
+        raise InvalidInputError(f"the columns of a table have different lengths: {lengths}")
+    return True
 
 
 def edges_of_lists(parts: Sequence[Untyped], numbers: Sequence[str]) -> EdgeColumns | None:
@@ -515,7 +523,11 @@ def read_dict(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribute
     if by_pairs is not None:
         return by_pairs
     for tail, heads in adjacency.items():
-        if isinstance(heads, str | bytes) or not isinstance(heads, Iterable):
+        if (
+            isinstance(heads, str | bytes)
+            or not isinstance(heads, Iterable)
+            or getattr(heads, "shape", 1) == ()
+        ):
             raise InvalidInputError(
                 f"a dictionary of edges is {{tail: {{head: number}}}}; the value of {tail!r} is {heads!r}"
             )

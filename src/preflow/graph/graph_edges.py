@@ -73,7 +73,8 @@ def is_graph(graph: object) -> TypeGuard[Untyped]:
 
 
 def _is_networkx(graph: object) -> bool:
-    return hasattr(graph, "is_directed") and hasattr(graph, "nodes") and hasattr(graph, "adjacency")
+    is_class = isinstance(graph, type)
+    return not is_class and all(hasattr(graph, name) for name in ("is_directed", "nodes", "adjacency"))
 
 
 def _foreign(graph: object) -> Callable[[Untyped, str | EdgeFunction | None], GraphEdges] | None:
