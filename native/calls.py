@@ -374,6 +374,12 @@ def general_matching() -> Iterator[Call]:
         given: dict[str, Any] = {"method": method, "threads": threads}
         for wanted in ({}, {"maximum_cardinality": True}, {"maximize": False, "perfect": True}):
             yield f"matching {name} {given} {wanted}", partial(matched, (*ends, weight), {**given, **wanted})
+    for factor in (1, 0.37):
+        stack = np.triu(rng.integers(1, 50, (3, 8, 8)), 1) * factor
+        yield (
+            f"matching_batch {factor}",
+            partial(verified, preflow.matching_batch, stack + stack.transpose(0, 2, 1)),
+        )
     yield "matching warm_start", partial(preflow.matching, tuple(ends), warm_start=np.full(40, -1))
     start: dict[str, Any] = {"method": "serial-weighted-blossom", "options": {"initial": "two-thirds"}}
     yield f"matching {start}", partial(preflow.matching, (*ends, weights["int"]), **start)

@@ -36,6 +36,7 @@ WRONG: dict[str, list[Any]] = {
 CALLS: dict[str, Callable[..., Any]] = {
     **small_calls(),
     "max_flow_batch": partial(preflow.max_flow_batch, [NETWORK, NETWORK], 0, 3),
+    "matching_batch": partial(preflow.matching_batch, np.ones((2, 3, 3))),
     "grid_cut_batch": partial(preflow.grid_cut_batch, GRID[0][None], GRID[1][None], 1),
     "singles": partial(preflow.linear_assignment, [[1, 2], [3, 1]], unmatched_cost=1),
     "max_flow_min_cost": partial(preflow.max_flow_min_cost, COSTS, 0, 2),

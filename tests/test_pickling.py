@@ -141,6 +141,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "MatchingAsMaxFlow": lambda: reductions.MatchingAsMaxFlow.of(graph),
         "MaxFlow": lambda: preflow.MaxFlow(NETWORK, 0, 3),
         "MaxFlowAsCirculation": lambda: reductions.MaxFlowAsCirculation.of(NETWORK, 0, 3),
+        "MatchingBatchResult": lambda: preflow.matching_batch(np.ones((2, 3, 3))),
         "MaxFlowBatchResult": lambda: preflow.max_flow_batch([NETWORK, NETWORK], 0, [3, 4]),
         "MaxFlowMinCostResult": lambda: preflow.max_flow_min_cost(COST_NETWORK, 0, 2),
         "MaxFlowProblem": lambda: preflow.MaxFlowProblem(NETWORK, 0, (3, 4)),

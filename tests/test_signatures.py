@@ -69,6 +69,7 @@ RESULTS = {
         "GlobalMinCut",
         "GomoryHuTree",
         "GridCutBatchResult",
+        "MatchingBatchResult",
         "MaxFlowBatchResult",
         "MaxFlowMinCostResult",
         "MinimumCuts",

@@ -30,6 +30,8 @@ from .connectivity.removal import edge_connectivity as edge_connectivity
 from .connectivity.removal import vertex_connectivity as vertex_connectivity
 from .cuts import min_cut as min_cut
 from .general_matching.api import matching as matching
+from .general_matching.batch.api import matching_batch as matching_batch
+from .general_matching.batch.result import MatchingBatchResult as MatchingBatchResult
 from .general_matching.result import GeneralMatchingResult as GeneralMatchingResult
 from .graph.bipartite import BipartiteGraph as BipartiteGraph
 from .graph.contrast import contrast_capacity as contrast_capacity

@@ -207,16 +207,24 @@ class InfeasibleMatchingError(InfeasibleError):
     components : tuple of tuples
         The odd components of the graph without these vertices. There are more of them than vertices in
         `barrier`, and each needs one of these as a partner.
+    item : tuple of int or None
+        Of a batch of graphs: which one it is.
     """
 
-    def __init__(self, barrier: tuple[Any, ...], components: tuple[tuple[Any, ...], ...]) -> None:
-        self.barrier, self.components = barrier, components
+    def __init__(
+        self,
+        barrier: tuple[Any, ...],
+        components: tuple[tuple[Any, ...], ...],
+        item: tuple[int, ...] | None = None,
+    ) -> None:
+        self.barrier, self.components, self.item = barrier, components, item
+        where = "" if item is None else f"item {item[0]}: "
         number = "1 vertex" if len(barrier) == 1 else f"{len(barrier):,} vertices"
         without = f"without {number} ({_some(barrier)}) " if barrier else ""
         odd = "1 component" if len(components) == 1 else f"{len(components):,} components"
         PreflowError.__init__(
             self,
-            f"no perfect matching: {without}the graph has {odd} with an odd number of vertices",
+            f"{where}no perfect matching: {without}the graph has {odd} with an odd number of vertices",
         )
         self.advising("maximum_cardinality", True, "leaves some vertices over")
 

@@ -94,6 +94,10 @@ def samples() -> dict[str, Sample]:
         "MatchingResult": _both(preflow.bipartite_matching, (PAIRS,), (OTHER_PAIRS,)),
         "GeneralMatchingResult": _both(preflow.matching, graphs, other_graphs),
         "GeneralMatchingResult of floats": _both(preflow.matching, float_graphs, other_floats),
+        "MatchingBatchResult": _both(preflow.matching_batch, ([*graphs] * 2,), ([*other_graphs, *graphs],)),
+        "MatchingBatchResult of floats": _both(
+            preflow.matching_batch, ([*float_graphs] * 2,), ([*other_floats, *float_graphs],)
+        ),
         "MinCostFlowResult": _both(preflow.min_cost_flow, (COSTS, [3, 0, -3]), (OTHER_COSTS, [4, 0, -4])),
         "MinCostFlowResult of floats": _both(
             preflow.min_cost_flow, (FLOAT_COSTS, [3, 0, -3]), (FLOAT_COSTS, [4, 0, -4])

@@ -150,13 +150,7 @@ def matching(
         if quick is not None:
             return quick
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
-    for name, value in (
-        ("maximize", maximize),
-        ("perfect", perfect),
-        ("maximum_cardinality", maximum_cardinality),
-    ):
-        if not isinstance(value, bool | np.bool_):
-            raise InvalidInputError(f"{name} must be True or False, got {value!r}")
+    check_flags(maximize, perfect, maximum_cardinality)
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
         read = as_undirected_graph(graph, weight, called="matching", names=ColumnNames(ends))
@@ -170,6 +164,17 @@ def matching(
     call = GeneralMatchingCall.prepare(read, wanted, warm_start, request)
     call.count(seconds)
     return call.run(call.matching, request)
+
+
+def check_flags(maximize: bool, perfect: bool, maximum_cardinality: bool) -> None:
+    """Raise InvalidInputError unless these arguments are True or False."""
+    for name, value in (
+        ("maximize", maximize),
+        ("perfect", perfect),
+        ("maximum_cardinality", maximum_cardinality),
+    ):
+        if not isinstance(value, bool | np.bool_):
+            raise InvalidInputError(f"{name} must be True or False, got {value!r}")
 
 
 def _small_call(graph: UndirectedGraph, wanted: Wanted) -> GeneralMatchingCall:

@@ -52,7 +52,7 @@ Prepare = Callable[[UndirectedGraph, Wanted], Call[UndirectedGraph]]
 
 
 class Room(NamedTuple):
-    """Memory for a graph with MOST_VERTICES vertices and MOST_EDGES edges."""
+    """Memory for a graph: see :func:`make_room`."""
 
     rows: Neighbours
     place: NDArray[np.uint64]
@@ -85,8 +85,8 @@ NO_DUALS = Answer(_none, NO_BARRIER, _none, _no_words, _none, _no_words)
 _INTEGER = np.dtype(np.int64)
 
 
-def _make_room() -> Room:
-    n, m = MOST_VERTICES, MOST_EDGES
+def make_room(n: int = MOST_VERTICES, m: int = MOST_EDGES) -> Room:
+    """Return memory for graphs of up to n vertices and m edges."""
 
     def words(count: int = n) -> Indices:
         return np.zeros(count, dtype=np.uint32)
@@ -274,7 +274,7 @@ def match(
         return None
     room = _memory.kept.get(None)
     if room is None:
-        room = _memory.kept[None] = _make_room()
+        room = _memory.kept[None] = make_room()
     counts = np.zeros(COUNTER_ROW, dtype=np.uint64)
     mate = np.empty(n, np.int64)
     if weighted:

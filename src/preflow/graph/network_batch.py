@@ -75,13 +75,13 @@ class FlowNetworkBatch(HostArrays, ReadOnlyArrays):
         """Check the arrays, and keep read-only copies with the dtypes that kernels take."""
         tail, head = vertex_ids(self.tail, "tail"), vertex_ids(self.head, "head")
         check_ends(tail, head, None)
-        first = _counts(self.first_arc, "first_arc")
+        first = counts_of(self.first_arc, "first_arc")
         if not len(first) or first[0] != 0 or (np.diff(first) < 0).any() or first[-1] != len(tail):
             raise InvalidInputError(f"first_arc must rise from 0 to the number of arcs, {len(tail)}")
-        sizes = _counts(self.num_vertices, "num_vertices")
+        sizes = counts_of(self.num_vertices, "num_vertices")
         if len(sizes) != len(first) - 1:
             raise InvalidInputError(f"num_vertices has {len(sizes)} entries for {len(first) - 1} networks")
-        needed = np.maximum(_largest_in_items(tail, first), _largest_in_items(head, first)) + 1
+        needed = np.maximum(largest_in_items(tail, first), largest_in_items(head, first)) + 1
         if (needed > sizes).any():
             item = int((needed > sizes).argmax())
             raise InvalidInputError(
@@ -241,13 +241,13 @@ class FlowNetworkBatch(HostArrays, ReadOnlyArrays):
             )
             reverse = None if reverse is None else np.broadcast_to(reverse, shape).ravel()
         else:
-            first = np.append(0, np.cumsum(_counts(num_arcs, "num_arcs")))
+            first = np.append(0, np.cumsum(counts_of(num_arcs, "num_arcs")))
             if first[-1] != len(np.atleast_1d(tails)):
                 raise InvalidInputError(f"num_arcs add up to {first[-1]}, tail has shape {tails.shape}")
         if num_vertices is None:
             tails, heads = vertex_ids(tails, "tail"), vertex_ids(heads, "head")
             check_ends(tails, heads, None)
-            sizes = np.maximum(_largest_in_items(tails, first), _largest_in_items(heads, first)) + 1
+            sizes = np.maximum(largest_in_items(tails, first), largest_in_items(heads, first)) + 1
         else:
             given = as_array(num_vertices, "num_vertices")
             sizes = np.broadcast_to(given, (len(first) - 1,)) if given.ndim == 0 else given
@@ -300,7 +300,7 @@ class FlowNetworkBatch(HostArrays, ReadOnlyArrays):
         )
 
 
-def _counts(values: ArrayLike, name: str) -> NDArray[np.int64]:
+def counts_of(values: ArrayLike, name: str) -> NDArray[np.int64]:
     """Return an array of numbers that are not negative."""
     array = as_array(values, name)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -310,7 +310,7 @@ def _counts(values: ArrayLike, name: str) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _largest_in_items(values: Array, first: NDArray[np.int64]) -> NDArray[np.int64]:
+def largest_in_items(values: Array, first: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the largest value of each item; -1 for items without any."""
     largest = np.full(len(first) - 1, -1, dtype=np.int64)
     filled = np.diff(first) > 0

@@ -1,0 +1,1 @@
+"""Exact weighted matchings of many small graphs in one call."""

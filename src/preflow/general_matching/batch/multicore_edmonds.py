@@ -1,0 +1,349 @@
+"""Weighted matchings of many small graphs: each thread matches whole graphs.
+
+The search is that of :mod:`preflow.general_matching.serial_weighted_blossom`, which has definitions and
+invariants. One kernel does everything for a graph while the graph is in the thread's cache: it reads the
+weights that are solved, sorts the edges by their ends, searches from each free vertex without a budget, and
+writes the matching with its duals and blossoms.
+
+Pseudo-code
+-----------
+::
+
+    each thread, while there are runs of items:                            share
+        for each item of the run:
+            survey it: extremes of the weights, and what is wrong          survey
+            or match it:                                                   solve_item
+                list the useful edges with the weights that are solved     read_edges
+                sort them by their ends, without parallel ones             build_rows
+                search from each free vertex                               search_with_weights
+                number the blossoms in use, write everything               write
+
+Time of an item: O(n m log n). Memory of a thread: 300 bytes a vertex and 56 an edge of the largest item.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Index, Indices, Int64, Number
+from ...kernels.atomics import fetch_add, relaxed_load, relaxed_store
+from ...kernels.constants import ONE, ZERO
+from ...kernels.kernel import kernel
+from ...kernels.private import private, private_memory
+from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
+from ...solving.monitor import Monitor
+from ...solving.options import NoOptions  # noqa: F401  (methods.py names it)
+from ...solving.run import Control
+from ..links import NONE
+from ..result import Wanted
+from ..serial_weighted_blossom.state import SPARE, nodes_of
+from ..small import NO_DUALS, Answer, Room, build_rows, make_room, search_with_weights
+from .arrays import (
+    ASYMMETRIC,
+    BROKEN,
+    INFINITE,
+    OUTSIDE,
+    SOLVED,
+    STOPPED,
+    Found,
+    Items,
+    Scales,
+    Survey,
+    items_of,
+    nothing_found,
+)
+from .graphs import GraphBatch
+
+#: Number of runs per thread.
+RUNS = 32
+#: Floats above the diagonal and below may differ by this fraction, by rounding.
+SYMMETRIC = 2.0**-48
+#: Integers up to this one are exact in float64.
+EXACT = 2.0**53
+
+
+class Work(NamedTuple):
+    """Memory of one thread, for the largest item."""
+
+    #: uint32, shape (m,): the useful edges
+    tail: Indices
+    head: Indices
+    weight: NDArray[np.int64]  #: shape (m,)
+    room: Room
+    answer: Answer
+    number: NDArray[np.int64]  #: shape (nodes,): the number of a blossom among those in use
+
+
+class Batch(NamedTuple):
+    """The data that all threads share."""
+
+    items: Items
+    chosen: NDArray[np.int64]  #: the items to work on
+    solves: bool  #: whether to solve them; otherwise survey them
+    is_stack: bool
+    is_float: bool
+    sign: np.int64  #: -1 to minimise
+    most_edges: bool  #: whether one edge more outweighs everything else
+    scales: Scales
+    survey: Survey
+    found: Found
+    own: Work  #: each thread makes a copy
+    memory: NDArray[np.uint8]  #: memory for these copies
+    turns: NDArray[np.uint64]  #: shape (1,): the number of runs taken
+    num_runs: np.uint64
+    #: as in :class:`preflow.solving.monitor.Monitor`; `counts` has one row per thread
+    stop: NDArray[np.int64]
+    progress: NDArray[np.float64]
+    counts: NDArray[np.uint64]
+
+
+def make_work(num_vertices: int, num_edges: int) -> Work:
+    """Return the memory of a thread for items of at most this size."""
+    n, m, nodes = num_vertices, num_edges, nodes_of(num_vertices)
+    return Work(
+        np.zeros(m, dtype=np.uint32),
+        np.zeros(m, dtype=np.uint32),
+        np.zeros(m, dtype=np.int64),
+        make_room(n, m),
+        NO_DUALS._replace(
+            mate=np.zeros(n, dtype=np.int64),
+            dual=np.zeros(n, dtype=np.int64),
+            parent=np.zeros(nodes, dtype=np.uint32),
+            blossom_dual=np.zeros(nodes, dtype=np.int64),
+            spare=np.zeros(nodes - n, dtype=np.uint32),
+        ),
+        np.zeros(nodes, dtype=np.int64),
+    )
+
+
+@kernel
+def is_edge(items: Items, weight: Number) -> bool:
+    """Return whether an entry of a matrix is an edge."""
+    return bool(np.isfinite(weight)) and not (len(items.no_edge) > 0 and weight == items.no_edge[0])
+
+
+@kernel
+def note_weight(batch: Batch, item: Index, weight: Number, is_first: bool) -> None:
+    """Let the survey of an item count the weight of an edge."""
+    least, most, flaws = batch.survey
+    gain = batch.sign * weight
+    if gain < 0 and not batch.most_edges:
+        gain = 0 * gain
+    least[item] = gain if is_first else min(least[item], gain)
+    most[item] = gain if is_first else max(most[item], gain)
+    if batch.is_float and (np.abs(gain) > EXACT or gain != np.floor(gain)):
+        flaws[item] |= BROKEN
+
+
+@kernel
+def survey(batch: Batch, item: Index) -> None:
+    """Survey the weights of an item."""
+    items, flaws = batch.items, batch.survey.flaws
+    begin, end = np.uint64(items.first_edge[item]), np.uint64(items.first_edge[item + ONE])
+    n = np.uint64(items.first_vertex[item + ONE] - items.first_vertex[item])
+    is_first = True
+    if batch.is_stack:
+        for row in range(n):
+            for column in range(row + ONE, n):
+                weight = items.weight[begin + row * n + column]
+                other = items.weight[begin + column * n + row]
+                known = is_edge(items, weight)
+                if weight != other or not known:
+                    near = SYMMETRIC * max(np.abs(weight), np.abs(other))
+                    if known != is_edge(items, other) or (
+                        known and not (batch.is_float and np.abs(weight - other) <= near)
+                    ):
+                        flaws[item] |= ASYMMETRIC
+                if known:
+                    note_weight(batch, item, weight, is_first)
+                    is_first = False
+        return
+    for edge in range(begin, end):
+        u, v, weight = np.uint64(items.tail[edge]), np.uint64(items.head[edge]), items.weight[edge]
+        if not np.isfinite(weight):
+            flaws[item] |= INFINITE
+        if u >= n or v >= n:
+            flaws[item] |= OUTSIDE
+        if u != v:
+            note_weight(batch, item, weight, is_first)
+            is_first = False
+
+
+@kernel
+def put_edge(
+    batch: Batch, work: Work, item: Index, count: np.uint64, u: Index, v: Index, weight: Number
+) -> np.uint64:
+    """List an edge, if it is of use, with the weight that is solved; return how many are listed then."""
+    bonus = batch.scales.bonus[item]
+    if batch.is_float:
+        scaled = batch.scales.up[item] * weight
+        value = np.int64(np.rint(scaled))
+        if batch.most_edges or batch.sign * scaled > 0.0:
+            rest = batch.found.rest
+            rest[item] = max(rest[item], np.abs(scaled - np.rint(scaled)))
+    else:
+        value = np.int64(weight)
+    value = batch.sign * value + bonus
+    if value <= 0:
+        return count
+    work.tail[count] = u
+    work.head[count] = v
+    work.weight[count] = value
+    return count + ONE
+
+
+@kernel
+def read_edges(batch: Batch, work: Work, item: Index, n: np.uint64) -> np.uint64:
+    """List the useful edges of an item; return how many there are."""
+    items = batch.items
+    begin, end = np.uint64(items.first_edge[item]), np.uint64(items.first_edge[item + ONE])
+    batch.found.rest[item] = 0.0
+    count = ZERO
+    if batch.is_stack:
+        for row in range(n):
+            for column in range(row + ONE, n):
+                weight = items.weight[begin + row * n + column]
+                if is_edge(items, weight):
+                    count = put_edge(batch, work, item, count, row, column, weight)
+        return count
+    for edge in range(begin, end):
+        u, v = np.uint64(items.tail[edge]), np.uint64(items.head[edge])
+        if u != v:
+            count = put_edge(batch, work, item, count, u, v, items.weight[edge])
+    return count
+
+
+@kernel
+def write(batch: Batch, item: Index, answer: Answer, spare: np.uint64, number: NDArray[np.int64]) -> None:
+    """Write the duals and the blossoms of an item."""
+    items, found = batch.items, batch.found
+    n, nodes = np.uint64(len(answer.mate)), np.uint64(len(answer.parent))
+    begin, first = np.uint64(items.first_vertex[item]), np.uint64(items.first_blossom[item])
+    number[:nodes] = 0
+    for k in range(spare):
+        number[answer.spare[k]] = -1
+    count: Int64 = np.int64(0)
+    for node in range(n, nodes):
+        if number[node] >= 0:
+            number[node] = np.int64(n) + count
+            found.blossom[first + np.uint64(count)] = answer.blossom_dual[node]
+            count += 1
+    for node in range(nodes):
+        if node < n or number[node] >= 0:
+            place = node if node < n else np.uint64(number[node])
+            parent = np.uint64(answer.parent[node])
+            found.parent[begin + first + place] = -1 if parent == NONE else number[parent]
+    for v in range(n):
+        found.mate[begin + v] = answer.mate[v]
+        found.vertex[begin + v] = answer.dual[v]
+    found.num_blossoms[item] = count
+
+
+@kernel
+def solve_item(batch: Batch, work: Work, item: Index, counts: NDArray[np.uint64]) -> None:
+    """Find a matching of the largest weight of an item, with its duals."""
+    items, found = batch.items, batch.found
+    n = np.uint64(items.first_vertex[item + ONE] - items.first_vertex[item])
+    nodes = n + n + n // np.uint64(4)
+    count = read_edges(batch, work, item, n)
+    graph = build_rows(work.tail[:count], work.head[:count], work.weight[:count], n, work.room)
+    answer = Answer(
+        work.answer.mate[:n],
+        work.answer.barrier,
+        work.answer.dual[:n],
+        work.answer.parent[:nodes],
+        work.answer.blossom_dual[:nodes],
+        work.answer.spare[: nodes - n],
+    )
+    search_with_weights(graph, n, work.room, Monitor(batch.stop, counts, work.room.progress), answer)
+    if relaxed_load(batch.stop, 0) != 0:
+        found.ending[item] = STOPPED
+        return
+    write(batch, item, answer, work.room.forest.sizes[SPARE], work.number)
+    total = np.int64(0)
+    for v in range(n):
+        other = answer.mate[v]
+        if other > np.int64(v):
+            for arc in range(graph.first[v], graph.first[v + ONE]):
+                if np.int64(graph.neighbour[arc]) == other:
+                    total += graph.weight[arc]
+    found.total[item] = total
+    found.ending[item] = SOLVED
+
+
+@kernel
+def share(thread: np.uint64, batch: Batch) -> None:
+    """Work on runs of items until none is left."""
+    work = private(batch.own, batch.memory[thread])
+    count = np.uint64(len(batch.chosen))
+    while not batch.solves or relaxed_load(batch.stop, 0) == 0:
+        run = np.uint64(fetch_add(batch.turns, ZERO, ONE))
+        if run >= batch.num_runs:
+            break
+        for k in range(count * run // batch.num_runs, count * (run + ONE) // batch.num_runs):
+            item = np.uint64(batch.chosen[k])
+            if not batch.solves:
+                survey(batch, item)
+            elif relaxed_load(batch.stop, 0) == 0:
+                solve_item(batch, work, item, batch.counts[thread])
+        if thread == ZERO and batch.solves:
+            relaxed_store(batch.progress, 0, np.float64(batch.num_runs - run - ONE))
+
+
+@kernel
+def match_together(pool: NativePool, num_threads: np.uint64, batch: Batch) -> None:
+    """Work on a batch on `num_threads` threads."""
+    run_in_pool(pool, num_threads, entry_of(share, batch), address_of(batch))
+
+
+class Solver:
+    """The method on one batch."""
+
+    def __init__(self, graphs: GraphBatch, wanted: Wanted, control: Control) -> None:
+        items = items_of(graphs)
+        count, n = len(graphs), int(graphs.sizes.max(initial=0))
+        edges = n * (n - 1) // 2 if graphs.is_stack else int(np.diff(graphs.first_edge).max(initial=0))
+        own = make_work(n, edges)
+        least, most = np.zeros((2, count), items.weight.dtype)
+        self.control = control
+        self.batch = Batch(
+            items=items,
+            chosen=np.arange(count),
+            solves=False,
+            is_stack=graphs.is_stack,
+            is_float=bool(items.weight.dtype.kind == "f"),
+            sign=np.int64(1 if wanted.maximize else -1),
+            most_edges=wanted.most_edges,
+            scales=Scales(np.ones(count), np.zeros(count, dtype=np.int64)),
+            survey=Survey(least, most, np.zeros(count, dtype=np.int64)),
+            found=nothing_found(items),
+            own=own,
+            memory=private_memory(own, control.threads),
+            turns=np.zeros(1, np.uint64),
+            num_runs=np.uint64(0),
+            stop=control.stop,
+            progress=control.progress,
+            counts=control.thread_counts,
+        )
+
+    def _run(self, chosen: NDArray[np.int64], scales: Scales, *, solves: bool) -> None:
+        threads = max(1, min(self.control.threads, len(chosen)))
+        runs = min(len(chosen), RUNS * threads)
+        self.batch.turns[0] = 0
+        if solves:
+            self.control.progress[:] = max(runs, 1)
+        batch = self.batch._replace(chosen=chosen, scales=scales, solves=solves, num_runs=np.uint64(runs))
+        run_natively(match_together, share, batch, threads)
+
+    def survey(self) -> Survey:
+        """Return the survey of all items."""
+        self._run(self.batch.chosen, self.batch.scales, solves=False)
+        return self.batch.survey
+
+    def solve(self, chosen: NDArray[np.int64], scales: Scales) -> Found:
+        """Solve the chosen items; return the solution of the batch."""
+        self._run(chosen, scales, solves=True)
+        return self.batch.found

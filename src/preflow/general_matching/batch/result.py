@@ -1,0 +1,184 @@
+"""The result of matching_batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Array
+from ...certify.fields import check_array, check_bounds_of_items, check_kind
+from ...errors import VerificationError
+from ...solving.read_only import make_read_only, read_only_view
+from ...solving.result import HEADLINES, BoundedResult
+from ..result import GeneralMatchingResult
+from ..solution import BlossomDuals
+from .graphs import GraphBatch
+
+
+class DualsOfBatch(NamedTuple):
+    """The duals of all graphs of a batch, one graph after the other."""
+
+    vertex: NDArray[np.int64]  #: by vertices: twice the dual
+    #: the parents of the vertices and the blossoms of each graph, as in
+    #: :class:`preflow.general_matching.solution.BlossomDuals`, with room for n // 2 blossoms
+    parent: NDArray[np.int64]
+    blossom: NDArray[np.int64]  #: twice the dual of each blossom, with the same room
+    num_blossoms: NDArray[np.int64]  #: shape (items,)
+
+    def of(self, graphs: GraphBatch, item: int) -> BlossomDuals:
+        """Return the duals of one graph."""
+        vertices = graphs.vertices_of(item)
+        first = int((graphs.sizes[:item] // 2).sum())
+        n, count = vertices.stop - vertices.start, int(self.num_blossoms[item])
+        begin = vertices.start + first
+        return BlossomDuals(
+            self.vertex[vertices], self.parent[begin : begin + n + count], self.blossom[first : first + count]
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MatchingBatchResult(BoundedResult):
+    """Matchings of many graphs.
+
+    ``result[i]`` is the :class:`preflow.GeneralMatchingResult` of graph ``i``.
+
+    Attributes
+    ----------
+    status : {"optimal", "time-limit", "approximate"}
+        "optimal" if all items are; "approximate" if all are solved, and the gap of some is too wide.
+    lower_bound, upper_bound, value : ndarray of int64 or float64, shape (items,)
+        Weights, of the dtype of the graphs' weights. Bounds of items that are not optimal differ; `value`
+        then raises NotOptimalError.
+    mate : array of int64, shape (items, n) of a stack of matrices, else (num_vertices,)
+        The partner of each vertex, -1 for none, numbered from 0 in each graph; of the kind of the input:
+        NumPy's, CuPy's, Torch's, JAX's. Of listed edges, the vertices of graph ``i`` are
+        ``mate[graphs.vertices_of(i)]``.
+    optimal : ndarray of bool, shape (items,)
+        Which items are optimal.
+    gap : ndarray, shape (items,)
+        See :attr:`preflow.GeneralMatchingResult.gap`.
+    graphs : GraphBatch
+        ``graphs[i]`` is graph ``i``, an UndirectedGraph.
+    maximize, perfect, maximum_cardinality : bool
+        What was asked for.
+    stats : GeneralMatchingStats
+        Of the whole batch.
+    """
+
+    lower_bound: Array  # type: ignore[assignment]
+    upper_bound: Array  # type: ignore[assignment]
+    mate: Array
+    optimal: NDArray[np.bool_]
+    graphs: GraphBatch
+    maximize: bool
+    perfect: bool
+    maximum_cardinality: bool
+    _gap: Array
+    _duals: DualsOfBatch
+    #: the items that were solved one by one
+    _alone: Mapping[int, GeneralMatchingResult]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        make_read_only(self._duals)
+
+    @property
+    def gap(self) -> Array:  # type: ignore[override]
+        """A proved bound of the difference between each value and the optimum."""
+        return read_only_view(self._gap)
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __iter__(self) -> Iterator[GeneralMatchingResult]:
+        return (self[item] for item in range(len(self)))
+
+    def __getitem__(self, item: int) -> GeneralMatchingResult:
+        """Return the result of one graph."""
+        graph = self.graphs[item]
+        number = int(item) % len(self)
+        if number in self._alone:
+            return self._alone[number]
+        mate = self.graphs.to_host(self.mate).reshape(-1)[self.graphs.vertices_of(number)]
+        return GeneralMatchingResult(
+            status="optimal",
+            lower_bound=self.lower_bound[number].item(),
+            upper_bound=self.upper_bound[number].item(),
+            stats=self.stats,
+            mate=graph.to_caller(mate),
+            graph=graph,
+            maximize=self.maximize,
+            perfect=self.perfect,
+            maximum_cardinality=self.maximum_cardinality,
+            barrier=None,
+            duals=self._duals.of(self.graphs, number),
+            steps=(),
+            _gap=self._gap[number].item(),
+        )
+
+    def verify(self) -> None:
+        """Prove all matchings best, independently of the solver, in nearly linear time.
+
+        The proof is that of :meth:`GeneralMatchingResult.verify`, one graph after the other.
+        """
+        self._check_fields()
+        for item, result in enumerate(self):
+            try:
+                if item in self._alone:
+                    self._check_alone(item)
+                if (result.status == "optimal") != self.optimal[item]:
+                    raise VerificationError("optimal is not what the status says")
+                bounds = result.lower_bound, result.upper_bound, result.gap
+                if bounds != (self.lower_bound[item], self.upper_bound[item], self._gap[item]):
+                    raise VerificationError("the bounds are not those of the batch")
+                if (result._mate != self._mate[self.graphs.vertices_of(item)]).any():
+                    raise VerificationError("mate is not that of the batch")
+                result.verify()
+            except VerificationError as error:
+                raise VerificationError(f"item {item}: {error}") from error
+
+    @property
+    def _mate(self) -> NDArray[np.int64]:
+        """The partners of all vertices as a NumPy array with one dimension."""
+        return self.graphs.to_host(self.mate).reshape(-1)
+
+    def _check_alone(self, item: int) -> None:
+        """Check that the result of an item is one of its graph, for what was asked for."""
+        result, graph = self._alone[item], self.graphs[item]
+        check_kind(result, "the result", GeneralMatchingResult)
+        same = result.graph.num_vertices == graph.num_vertices and all(
+            np.array_equal(getattr(result.graph, name), getattr(graph, name))
+            for name in ("tail", "head", "weight")
+        )
+        asked = all(
+            getattr(result, name) == getattr(self, name)
+            for name in ("maximize", "perfect", "maximum_cardinality")
+        )
+        if not same or not asked:
+            raise VerificationError("the result is that of another graph, or of other arguments")
+
+    def _check_fields(self) -> None:
+        """Check the shapes and dtypes of all fields, and the order of the bounds."""
+        check_kind(self.graphs, "graphs", GraphBatch)
+        items, n = len(self.graphs), int(self.graphs.first_vertex[-1])
+        blossoms, number = int((self.graphs.sizes // 2).sum()), self.graphs.numbers.dtype
+        shape = self.graphs.weight.shape[:2] if self.graphs.is_stack else (n,)
+        check_array(np, self.graphs.to_host(self.mate), "mate", tuple(shape), np.int64)
+        check_kind(self._alone, "the items that were solved alone", dict)
+        check_array(np, self.optimal, "optimal", (items,), np.bool_)
+        check_array(np, self._gap, "gap", (items,), *({number, np.dtype(np.float64)}))
+        for name, count in zip(DualsOfBatch._fields, (n, n + blossoms, blossoms, items), strict=True):
+            check_array(np, getattr(self._duals, name), name, (count,), np.int64)
+        check_bounds_of_items(self.graphs, self.status, self.lower_bound, self.upper_bound, (items,), number)
+        if bool(self.optimal.all()) != (self.status == "optimal"):
+            raise VerificationError(f"the status is {self.status}: that is not what the items say")
+
+    def __repr__(self) -> str:
+        outcome = "optimal" if self.status == "optimal" else HEADLINES[self.status]
+        if self.status != "optimal":
+            outcome += f", {int(self.optimal.sum()):,} solved"
+        return f"<MatchingBatchResult: {len(self):,} graphs, {outcome}, {self._how()}>"
