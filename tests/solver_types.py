@@ -29,7 +29,7 @@ import preflow.general_matching.initial.two_thirds
 import preflow.general_matching.multicore_blossom
 import preflow.general_matching.serial_blossom
 import preflow.general_matching.serial_gabow
-import preflow.general_matching.serial_weighted_blossom
+import preflow.general_matching.weighted_blossom
 import preflow.gridcut.cuda_lockfree
 import preflow.gridcut.cuda_tiled
 import preflow.gridcut.multicore_lockfree
@@ -144,7 +144,7 @@ GENERAL_MATCHING_HOSTSOLVER_SOLVE: list[general_matching.HostSolver] = [
     preflow.general_matching.serial_blossom.solve,
     preflow.general_matching.serial_gabow.solve,
     preflow.general_matching.multicore_blossom.solve,
-    preflow.general_matching.serial_weighted_blossom.solve,
+    preflow.general_matching.weighted_blossom.solve,
     preflow.general_matching.initial.greedy.solve,
     preflow.general_matching.initial.locally_dominant.solve,
     preflow.general_matching.cuda_locally_dominant.solve,

@@ -20,7 +20,7 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 2147,  # aliases of arrays have types; statistics are tables; errors name items, of batches too
+    ".": 2148,  # aliases of arrays have types; statistics are tables; errors name items, of batches too
     "assignment": 12015,  # equal rows and columns; one kernel for small matrices; other assignments
     "bipartite": 5234,  # columns of tables are named; small calls
     "certify": 5067,  # what a cut allows, with lower bounds; proofs of pits and of rankings
@@ -30,13 +30,13 @@ LINES = {
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
-    "general_matching": 6612,  # small calls; batches of small graphs with their proofs
+    "general_matching": 7004,  # weighted searches of several threads claim what they read
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 12547,  # one reader of tables of all libraries, one of graphs; block models; gradients
     "gridcut": 6802,  # what auto does is rows of rules with budgets; the order of directions in words
     "integrations": 3962,  # grids and labels for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 3050,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
+    "kernels": 3055,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
     "maxflow": 12809,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5587,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
@@ -49,7 +49,7 @@ LINES = {
     "vision": 10544,  # volumes in TIFF and folders, as arrays; many labels in paint; holes; roof duality
 }
 #: The most kinds of arguments of kernels.
-KINDS = 534
+KINDS = 538
 
 
 def lines() -> dict[str, int]:

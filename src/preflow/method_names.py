@@ -95,6 +95,7 @@ MatchingMethodName: TypeAlias = Literal[
     "serial-gabow",
     "multicore-blossom",
     "serial-weighted-blossom",
+    "multicore-weighted-blossom",
     "serial-greedy",
     "multicore-locally-dominant",
     "cuda-locally-dominant",

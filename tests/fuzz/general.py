@@ -143,6 +143,8 @@ def check(case: Case, tally: Tally) -> None:
             options = {"budget": wanted["budget"], "initial": wanted.get("initial", "greedy")}
             method = "serial-weighted-blossom"
         threads = None
+        if method != "auto" and case["n"] % 2 == 0:
+            method, threads = "multicore-weighted-blossom", 2 + case["n"] % 3
         if case["weights"] is None and case["n"] % 2 == 0:
             method, threads = "multicore-blossom", 2 + case["n"] % 3
         flags = {name: wanted[name] for name in ("maximize", "perfect", "maximum_cardinality")}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import preflow
 from preflow.errors import InvalidInputError, NotOptimalError, VerificationError
 from preflow.general_matching.initial.preference import edge_number
-from preflow.general_matching.serial_weighted_blossom.start import Initial
+from preflow.general_matching.weighted_blossom.start import Initial
 from preflow.graph.undirected import UndirectedGraph
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.errors import InfeasibleMatchingError, NotOptimalError, VerificationError
-from preflow.general_matching import serial_weighted_blossom
+from preflow.general_matching import weighted_blossom
 from preflow.general_matching.solution import DualStep
 from preflow.graph.undirected import UndirectedGraph
 
@@ -189,7 +189,7 @@ def test_copies_keep_their_arrays_read_only() -> None:
 
 def test_a_second_solve_that_is_stopped_leaves_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
-    solve = serial_weighted_blossom.solve
+    solve = weighted_blossom.solve
 
     def stopped(graph: Any, start: Any, options: Any, control: Any) -> Any:
         calls.append(graph)
@@ -197,7 +197,7 @@ def test_a_second_solve_that_is_stopped_leaves_bounds(monkeypatch: pytest.Monkey
             control.stop[0] = 1
         return solve(graph, start, options, control)
 
-    monkeypatch.setattr(serial_weighted_blossom, "solve", stopped)
+    monkeypatch.setattr(weighted_blossom, "solve", stopped)
     result = example()
     assert (len(calls), result.status) == (2, "time-limit")
     result.verify()

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preflow.errors import CostOverflowError, InvalidInputError
-from preflow.general_matching import serial_weighted_blossom as blossom
+from preflow.general_matching import weighted_blossom as blossom
 from preflow.general_matching.links import NONE
-from preflow.general_matching.serial_weighted_blossom.search import match_vertices, run_searches
-from preflow.general_matching.serial_weighted_blossom.start import Initial, first_duals
-from preflow.general_matching.serial_weighted_blossom.state import new_forest
+from preflow.general_matching.weighted_blossom.search import match_vertices, run_searches
+from preflow.general_matching.weighted_blossom.start import Initial, first_duals
+from preflow.general_matching.weighted_blossom.state import new_forest
 from preflow.graph.undirected import Neighbours
 from preflow.solving.run import Control
 from preflow.stats import ARC_SCANS

@@ -1,9 +1,9 @@
-"""Invariants of :mod:`preflow.general_matching.serial_weighted_blossom`."""
+"""Invariants of :mod:`preflow.general_matching.weighted_blossom`."""
 
 from __future__ import annotations
 
 from preflow.general_matching.links import NONE
-from preflow.general_matching.serial_weighted_blossom.state import WeightedForest
+from preflow.general_matching.weighted_blossom.state import WeightedForest
 from preflow.graph.undirected import Neighbours
 
 
@@ -17,8 +17,8 @@ def check_invariants(forest: WeightedForest, graph: Neighbours) -> None:
             above.append(node)
             node = int(forest.parent[node])
         family.append(above)
-    assert (forest.label == 0).all()
     tops = [above[-1] if above else v for v, above in enumerate(family)]
+    assert (forest.label[[*range(n), *(node for above in family for node in above)]] == 0).all()
     dual = [int(forest.dual[v]) + int(forest.added[top]) for v, top in enumerate(tops)]
     assert min(dual, default=0) >= 0
 

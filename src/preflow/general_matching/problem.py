@@ -47,10 +47,19 @@ METHODS = (
     ),
     Method(
         "serial-weighted-blossom",
-        "general_matching.serial_weighted_blossom",
+        "general_matching.weighted_blossom",
         "WeightedBlossomOptions",
         "one tree at a time with variable duals, searches with budgets that grow",
         "Edmonds 1965; Galil, Micali and Gabow 1986",
+        weighted=True,
+    ),
+    Method(
+        "multicore-weighted-blossom",
+        "general_matching.weighted_blossom",
+        "WeightedBlossomOptions",
+        "serial-weighted-blossom on many threads: each search claims the nodes that it reads",
+        "Edmonds 1965; Galil, Micali and Gabow 1986; Azad et al. 2012",
+        parallel=True,
         weighted=True,
     ),
     Method(

@@ -1,7 +1,7 @@
 """Small graphs, matched by one kernel: see :mod:`preflow.solving.quick`.
 
 It builds the rows of the graph and searches as :mod:`.serial_blossom` does, with weights as
-:mod:`.serial_weighted_blossom` does. It takes matchings of the largest size, or of the largest sum of
+:mod:`.weighted_blossom` does. It takes matchings of the largest size, or of the largest sum of
 positive integers.
 """
 
@@ -30,9 +30,10 @@ from .initial.proof import halve
 from .links import NONE, ODD, Links
 from .result import GeneralMatchingResult, Wanted
 from .serial_blossom import LABEL, Trees, plant, run
-from .serial_weighted_blossom.search import match_vertices, run_searches
-from .serial_weighted_blossom.start import match_free
-from .serial_weighted_blossom.state import (
+from .solution import BlossomDuals, duals_of
+from .weighted_blossom.search import match_vertices, run_searches
+from .weighted_blossom.start import match_free
+from .weighted_blossom.state import (
     SPARE,
     WeightedForest,
     clear_forest,
@@ -40,7 +41,6 @@ from .serial_weighted_blossom.state import (
     nodes_of,
     part_of_forest,
 )
-from .solution import BlossomDuals, duals_of
 
 #: Larger graphs take the full road: to search takes so long that the way there does not count.
 MOST_VERTICES, MOST_EDGES = 1_000, 5_000
@@ -69,7 +69,7 @@ class Answer(NamedTuple):
 
     mate: NDArray[np.int64]  #: the partner of each vertex, -1 for none
     barrier: NDArray[np.bool_]  #: as in :class:`.solution.GeneralState`; empty with weights
-    #: as in :class:`.serial_weighted_blossom.state.WeightedForest`
+    #: as in :class:`.weighted_blossom.state.WeightedForest`
     dual: NDArray[np.int64]
     parent: Indices
     blossom_dual: NDArray[np.int64]

@@ -34,14 +34,16 @@ def duals_of(
     `parent` and `blossom_dual` have an entry for each node; the blossoms in `spare` are not in use.
     """
     n = len(vertex)
-    used = np.ones(len(parent), dtype=bool)
-    used[spare] = False
-    number = np.cumsum(used, dtype=np.int64) - 1
-    of_used = parent[used].astype(np.int64)
-    inside = of_used != int(NONE)
-    of_used[inside] = number[of_used[inside]]
-    of_used[~inside] = -1
-    return BlossomDuals(vertex, of_used, blossom_dual[n:][used[n:]])
+    used = np.ones(len(parent) - n, dtype=bool)
+    used[spare - np.uint32(n)] = False
+    blossoms = np.flatnonzero(used)
+    number = np.empty(len(used), dtype=np.int64)
+    number[blossoms] = np.arange(n, n + len(blossoms))
+    above = np.concatenate([parent[:n], parent[n:][blossoms]])
+    inside = np.flatnonzero(above != NONE)
+    found = np.full(len(above), -1, dtype=np.int64)
+    found[inside] = number[above[inside] - np.uint32(n)]
+    return BlossomDuals(vertex, found, blossom_dual[n:][blossoms])
 
 
 class DualStep(NamedTuple):

@@ -75,15 +75,20 @@ def cover(graph: Neighbours, mate: Indices, dual: NDArray[np.int64]) -> None:
 
 
 @kernel
+def most_weight(graph: Neighbours, v: np.uint64) -> np.int64:
+    """Return the largest weight of the edges of a vertex, 0 without neighbours."""
+    weighted = len(graph.weight) > 0
+    most = np.int64(0)
+    for arc in range(graph.first[v], graph.first[v + ONE]):
+        most = max(most, graph.weight[arc] if weighted else np.int64(1))
+    return most
+
+
+@kernel
 def halve(graph: Neighbours, dual: NDArray[np.int64]) -> None:
     """Give each vertex twice half of its largest weight, 0 without neighbours."""
-    weighted = len(graph.weight) > 0
     for vertex in range(len(dual)):
-        v = np.uint64(vertex)
-        most = np.int64(0)
-        for arc in range(graph.first[v], graph.first[v + ONE]):
-            most = max(most, graph.weight[arc] if weighted else np.int64(1))
-        dual[v] = most
+        dual[vertex] = most_weight(graph, np.uint64(vertex))
 
 
 @kernel

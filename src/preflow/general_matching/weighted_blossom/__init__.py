@@ -10,6 +10,9 @@ Edmonds 1965 (matching and duals); Galil, Micali and Gabow 1986 (events in prior
 - The duals of vertices and blossoms are only written when their label changes.
 - Before the searches, free vertices lower their duals and are matched where an edge is tight
   (:mod:`.start`); the searches match the rest, a quarter of the vertices of a sparse random graph.
+- Searches from different roots run on several threads at the same time (:mod:`.together`). Each claims the
+  nodes that it reads by compare-and-swap. A search that meets a claim of another one stops as if its budget
+  were used up, so no search waits. As trees are small, few meet.
 - An expanded blossom leads to its largest child, whose vertices are not touched. So all expansions of nested
   blossoms take O(n log n).
 
@@ -35,9 +38,9 @@ Pseudo-code::
     for each free vertex: lower its dual as far as its edges allow;            match_free
         if an edge to another free vertex is tight: match both
     for budget = 64, 256, 1024, ... edges, until no root is left:
-        for each free node whose base has a dual above 0:                      run_searches
+        for each free node whose base has a dual above 0:                      run_searches, search_share
             the tree is this node, at time 0                                   search
-            until the tree ends, or has scanned more edges than the budget:
+            until the tree ends, has scanned more edges than the budget, or meets a claim:
                 scan the edges of new even vertices: when will they be tight?  scan
                 let time pass until the first of these events:
                     an edge to a free node is tight: augment, the tree ends    augment
@@ -45,12 +48,13 @@ Pseudo-code::
                     an edge to another node outside is tight: this node becomes odd, its partner even
                     an edge between even nodes is tight: shrink the cycle      shrink
                     the dual of an odd blossom is 0: expand it                 expand
-            write the duals; all labels vanish                                 settle
+            write the duals; all labels and claims vanish                      settle
     match the children of all blossoms in pairs                                match_vertices
 
 Time: O(m log n) for each search, and n / 2 searches at most reach their end; all searches that their budgets
 stop take a constant times as long as those that do not, but for the last round. In practice the whole solve
-scans each edge 1 to 5 times. Memory: 100 bytes a vertex and 8 + 16 bytes an edge beside the graph.
+scans each edge 1 to 5 times. Memory: 100 bytes a vertex and 8 + 16 bytes an edge beside the graph. Of lists
+of its own a thread touches only what it uses.
 
 Weights are below 2**60, so that no sum of two duals and a weight wraps.
 """
@@ -66,11 +70,11 @@ from ...errors import CostOverflowError, InvalidInputError
 from ...graph.undirected import Neighbours
 from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
-from ..links import NONE
 from ..solution import GeneralState, Partners, duals_of
 from .search import match_vertices, run_searches
-from .start import Initial, first_duals
-from .state import SPARE, WeightedForest, new_forest
+from .start import Initial, first_duals, free_vertices
+from .state import SPARE, WeightedForest, new_forest, unset_forest
+from .together import search_together
 
 #: Weights are below this.
 MOST_WEIGHT = 2**60
@@ -115,11 +119,14 @@ def solve(
     largest = int(graph.weight.max(initial=0))
     if largest >= MOST_WEIGHT:
         raise CostOverflowError(f"weights of up to {largest:,} are too large: they must be below 2**60")
-    forest = new_forest(n, len(graph.neighbour) // 2)
-    forest.outer[:n] = first_duals(graph, options.initial, forest.dual, control)
-    roots = np.flatnonzero((forest.dual > 0) & (forest.outer[:n] == NONE)).astype(np.uint32)
-    control.progress[:] = max(len(roots), 1)
-    budget = options.budget
+    m, initial, budget = len(graph.neighbour) // 2, options.initial, options.budget
+    if control.threads > 1:
+        unset = unset_forest(n, m)
+        forest, roots, budget = search_together(unset, graph, initial, budget, options.growth, control)
+    else:
+        forest = new_forest(n, m)
+        forest.outer[:n] = first_duals(graph, initial, forest.dual, control)
+        roots = free_vertices(forest, control)
     while len(roots) and not control.stopped:
         left = run_searches(forest, graph, roots, np.uint64(min(budget, 2**62)), control.monitor())
         roots = roots[:left]

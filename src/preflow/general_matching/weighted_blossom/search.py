@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import Indices
 from ...graph.undirected import Neighbours
-from ...kernels.atomics import relaxed_load
+from ...kernels.atomics import relaxed_load, relaxed_store, store
 from ...kernels.constants import ONE, TWO, ZERO
 from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
@@ -25,9 +25,16 @@ from .state import (
     TO_SCAN,
     WAITING_EDGES,
     WAITING_NODES,
+    Claims,
     WeightedForest,
+    any_top_node,
+    claim,
+    claim_node,
+    free_dual,
+    has_claimed,
     put_edge,
     put_node,
+    release,
     take_first_edge,
     take_node,
     top_node,
@@ -62,8 +69,9 @@ def add_even_vertices(forest: WeightedForest, node: np.uint64, added: np.int64) 
     forest.added[node] = 0
     v, last = np.uint64(forest.first[node]), np.uint64(forest.last[node])
     while True:
-        forest.dual[v] += added
-        end_at(forest, forest.dual[v], v, NONE)
+        dual = forest.dual[v] + added
+        store(forest.dual, v, dual)
+        end_at(forest, dual, v, NONE)
         forest.to_scan[forest.sizes[TO_SCAN]] = v
         forest.sizes[TO_SCAN] += ONE
         if v == last:
@@ -98,20 +106,25 @@ def reach(forest: WeightedForest, u: np.uint64, v: np.uint64, node: np.uint64, k
 
 
 @kernel
-def scan(forest: WeightedForest, graph: Neighbours, u: np.uint64) -> None:
-    """Look at the edges of an even vertex."""
+def scan(forest: WeightedForest, graph: Neighbours, u: np.uint64) -> bool:
+    """Look at the edges of an even vertex; return False if another thread has claimed a neighbour."""
     own = top_node(forest, u)
     for arc in range(graph.first[u], graph.first[u + ONE]):
         v = np.uint64(graph.neighbour[arc])
-        slack = forest.dual[u] + forest.dual[v] - 2 * graph.weight[arc]
-        if slack >= 2 * forest.time[END]:
+        least = forest.dual[u] - 2 * graph.weight[arc]
+        dual = free_dual(forest, forest.claims, v)
+        if least + dual >= 2 * forest.time[END]:
             continue
-        node = top_node(forest, v)
+        node = claim(forest, forest.claims, v)
+        if node == NONE:
+            return False  # mutant: passes-over-a-claim
+        slack = least + forest.dual[v]
         label = forest.label[node]
         if label == OUTSIDE:
             reach(forest, u, v, node, slack + forest.added[node])
         elif label == EVEN and node != own and slack // 2 < forest.time[END]:
             put_edge(forest, u, v, slack // 2)
+    return True
 
 
 @kernel
@@ -121,7 +134,8 @@ def scan_back(forest: WeightedForest, graph: Neighbours, node: np.uint64) -> Non
     while True:
         for arc in range(graph.first[v], graph.first[v + ONE]):
             u = np.uint64(graph.neighbour[arc])
-            if forest.label[top_node(forest, u)] == EVEN:
+            other = any_top_node(forest, u)
+            if has_claimed(forest.claims, other) and forest.label[top_node(forest, u)] == EVEN:
                 slack = forest.dual[u] + forest.dual[v] - 2 * graph.weight[arc]
                 reach(forest, u, v, node, slack + forest.added[node])
         if v == last:
@@ -140,9 +154,15 @@ def even_parent(forest: WeightedForest, node: np.uint64) -> np.uint64:
 
 
 @kernel
+def next_stamp(forest: WeightedForest, claims: Claims | None) -> np.uint64:
+    """Return a number that no search for a common ancestor had, whichever thread made it."""
+    return np.uint64(forest.sizes[STAMP] + (ONE if claims is None else claims.num_threads))
+
+
+@kernel
 def common_ancestor(forest: WeightedForest, a: np.uint64, b: np.uint64) -> np.uint64:
     """Return the lowest node of the tree above both even nodes, in the time of the shorter way."""
-    stamp = forest.sizes[STAMP] + ONE
+    stamp = next_stamp(forest, forest.claims)
     forest.sizes[STAMP] = stamp
     while True:
         if a != NONE:
@@ -165,7 +185,8 @@ def join(forest: WeightedForest, node: np.uint64, sibling: np.uint64, u: np.uint
 def shrink(forest: WeightedForest, u: np.uint64, v: np.uint64) -> None:
     """Make a blossom of the cycle that the edge between two even nodes closes in the tree."""
     now = forest.time[NOW]
-    a, b = top_node(forest, u), top_node(forest, v)
+    a = top_node(forest, u)
+    b = top_node(forest, v)
     top = common_ancestor(forest, a, b)
     join(forest, a, b, u, v)
     x = a
@@ -188,6 +209,7 @@ def shrink(forest: WeightedForest, u: np.uint64, v: np.uint64) -> None:
         x = above
     forest.sizes[SPARE] -= ONE
     blossom = np.uint64(forest.spare[forest.sizes[SPARE]])
+    claim_node(forest, forest.claims, blossom)
     make_blossom(forest, blossom, top)
     forest.label[blossom] = EVEN
     forest.since[blossom] = now
@@ -216,7 +238,9 @@ def make_blossom(forest: WeightedForest, blossom: np.uint64, base: np.uint64) ->
     forest.blossom_dual[blossom] = 0
     forest.added[blossom] = 0
     forest.size[blossom] = 0
-    forest.group[blossom] = blossom
+    forest.seen[blossom] = 0
+    forest.place[blossom] = NONE
+    relaxed_store(forest.group, blossom, blossom)
     forest.parent[blossom] = NONE
     forest.first[blossom] = forest.first[base]
     last = NONE
@@ -226,7 +250,7 @@ def make_blossom(forest: WeightedForest, blossom: np.uint64, base: np.uint64) ->
             forest.following[last] = forest.first[x]
         last = np.uint64(forest.last[x])
         forest.parent[x] = blossom
-        forest.group[x] = blossom
+        relaxed_store(forest.group, x, blossom)
         forest.size[blossom] += forest.size[x]
         x = np.uint64(forest.sibling[x])
         if x == base:
@@ -247,14 +271,21 @@ def pair_siblings(forest: WeightedForest, base: np.uint64) -> None:
 
 
 @kernel
-def expand(forest: WeightedForest, graph: Neighbours, blossom: np.uint64) -> None:
-    """Replace an odd blossom, whose dual is 0, by its children."""
+def expand(forest: WeightedForest, graph: Neighbours, blossom: np.uint64) -> bool:
+    """Replace an odd blossom, whose dual is 0, by its children; return False if a thread looks at one."""
+    start = np.uint64(forest.child[blossom])
+    x = start
+    while True:
+        if not claim_node(forest, forest.claims, x):  # mutant: expands-unasked
+            return False
+        x = np.uint64(forest.sibling[x])
+        if x == start:
+            break
     added = forest.added[blossom] + forest.time[NOW] - forest.since[blossom]
-    x = np.uint64(forest.child[blossom])
-    start, largest = x, x
+    largest = x
     while True:
         forest.parent[x] = NONE
-        forest.group[x] = x
+        relaxed_store(forest.group, x, x)
         forest.label[x] = OUTSIDE
         forest.added[x] = added
         forest.following[forest.last[x]] = NONE
@@ -267,13 +298,13 @@ def expand(forest: WeightedForest, graph: Neighbours, blossom: np.uint64) -> Non
     while x != largest:
         v, last = np.uint64(forest.first[x]), np.uint64(forest.last[x])
         while True:
-            forest.top[v] = x
+            relaxed_store(forest.top, v, x)
             if v == last:
                 break
             v = np.uint64(forest.following[v])
         x = np.uint64(forest.sibling[x])
     forest.label[blossom] = OUTSIDE
-    forest.group[blossom] = largest
+    relaxed_store(forest.group, blossom, largest)
     forest.leading[forest.sizes[LEADING]] = blossom
     forest.sizes[LEADING] += ONE
     inner, outer = forest.inner[blossom], forest.outer[blossom]
@@ -309,6 +340,7 @@ def expand(forest: WeightedForest, graph: Neighbours, blossom: np.uint64) -> Non
         x = np.uint64(forest.sibling[x])
         if x == base:
             break
+    return True
 
 
 @kernel
@@ -332,10 +364,12 @@ def augment(forest: WeightedForest) -> None:
 
 @kernel
 def settle(forest: WeightedForest) -> None:
-    """End the search: write the duals as of now, and clear the labels and the heaps."""
+    """End the search: write the duals as of now, clear the labels and the heaps, and give up all claims."""
     now = forest.time[NOW]
-    for i in range(forest.sizes[LABELLED]):
-        node = np.uint64(forest.labelled[i])
+    left = forest.sizes[LABELLED]
+    while left > ZERO:
+        left -= ONE
+        node = np.uint64(forest.labelled[left])
         label = forest.label[node]
         forest.label[node] = OUTSIDE
         if label == OUTSIDE or np.uint64(forest.group[node]) != node:
@@ -348,14 +382,16 @@ def settle(forest: WeightedForest) -> None:
         forest.blossom_dual[node] += 2 * passed
         v, last = np.uint64(forest.first[node]), np.uint64(forest.last[node])
         while True:
-            forest.dual[v] -= now
-            forest.top[v] = node
+            store(forest.dual, v, forest.dual[v] - now)
+            relaxed_store(forest.top, v, node)
             if v == last:
                 break
             v = np.uint64(forest.following[v])
     for i in range(forest.sizes[WAITING_NODES]):
         forest.place[forest.heap[i]] = NONE
-    forest.sizes[:SPARE] = 0
+    release(forest, forest.claims)
+    for list_of_search in range(SPARE):
+        forest.sizes[list_of_search] = ZERO
 
 
 @kernel
@@ -364,20 +400,21 @@ def search(
 ) -> bool:
     """Let the tree of a free node grow until it ends at a free node or at a dual of 0, or is stopped.
 
-    Return whether it ended. It is stopped after it has scanned more than `most` edges.
+    Return whether it ended. It is stopped after it has scanned more than `most` edges, by a node that another
+    thread has claimed, or if the thread has no blossom left.
     """
     scanned = ZERO
-    ended = False
+    ended, goes_on = False, True
     forest.time[NOW] = 0
     forest.time[END] = np.int64(2**62)
     make_even(forest, root)
-    while True:
-        while forest.sizes[TO_SCAN] > ZERO:
+    while goes_on:
+        while goes_on and forest.sizes[TO_SCAN] > ZERO:
             forest.sizes[TO_SCAN] -= ONE
             u = np.uint64(forest.to_scan[forest.sizes[TO_SCAN]])
             scanned += np.uint64(graph.first[u + ONE] - graph.first[u])
-            scan(forest, graph, u)
-        if scanned > most or relaxed_load(monitor.stop, 0):
+            goes_on = scan(forest, graph, u)
+        if not goes_on or scanned > most or relaxed_load(monitor.stop, 0):
             break
         time, node, edges = forest.time[END], NONE, forest.sizes[WAITING_EDGES] > ZERO
         if forest.sizes[WAITING_NODES] > ZERO and forest.key[forest.heap[0]] < time:
@@ -385,24 +422,28 @@ def search(
             time = forest.key[node]
         if edges and forest.edge_key[0] < time:
             u, v = np.uint64(forest.edge_from[0]), np.uint64(forest.edge_to[0])
-            time = forest.edge_key[0]
+            forest.time[NOW] = forest.edge_key[0]
             take_first_edge(forest)
-            if top_node(forest, u) != top_node(forest, v):
-                forest.time[NOW] = time
-                shrink(forest, u, v)
-        elif node == NONE:
-            forest.time[NOW] = time
+            own = top_node(forest, u)
+            if own != top_node(forest, v):
+                goes_on = forest.sizes[SPARE] > ZERO
+                if goes_on:
+                    shrink(forest, u, v)
+            continue
+        forest.time[NOW] = time
+        if node == NONE:
             augment(forest)
             ended = True
             break
-        else:
-            forest.time[NOW] = time
+        if forest.label[node] == ODD:
             take_node(forest, node)
-            if forest.label[node] == ODD:
-                expand(forest, graph, node)
-            else:
+            goes_on = expand(forest, graph, node)
+        else:
+            partner = claim(forest, forest.claims, np.uint64(forest.outer[node]))
+            goes_on = partner != NONE
+            if goes_on:
                 make_odd(forest, node)
-                make_even(forest, top_node(forest, np.uint64(forest.outer[node])))
+                make_even(forest, partner)
     settle(forest)
     monitor.counts[ARC_SCANS] += scanned
     monitor.counts[PHASES] += ONE
@@ -410,10 +451,31 @@ def search(
 
 
 @kernel
+def search_from(
+    forest: WeightedForest, graph: Neighbours, vertex: np.uint64, most: np.uint64, monitor: Monitor
+) -> bool:
+    """Search from the node of a vertex, unless it is matched or its base has dual 0.
+
+    Return whether it need not be searched again.
+    """
+    node = claim(forest, forest.claims, vertex)
+    if node == NONE or relaxed_load(monitor.stop, 0):
+        release(forest, forest.claims)
+        return False
+    if np.uint64(forest.outer[node]) != NONE or forest.dual[forest.inner[node]] == 0:
+        release(forest, forest.claims)
+        return True
+    ended = search(forest, graph, node, most, monitor)
+    monitor.counts[AUGMENTATIONS] += np.uint64(ended)
+    return ended
+
+
+@kernel
 def reclaim(forest: WeightedForest) -> None:
     """Let no vertex refer to an expanded blossom, so that these can be used again."""
     for v in range(len(forest.top)):
-        forest.top[v] = top_node(forest, np.uint64(v))
+        top = top_node(forest, np.uint64(v))
+        forest.top[v] = top
     while forest.sizes[LEADING] > ZERO:
         forest.sizes[LEADING] -= ONE
         forest.spare[forest.sizes[SPARE]] = forest.leading[forest.sizes[LEADING]]
@@ -427,17 +489,12 @@ def run_searches(
     """Search from every root until its base has dual 0; return how many are left, which come first."""
     left = ZERO
     for i in range(len(roots)):
-        vertex = np.uint64(roots[i])
-        node = top_node(forest, np.uint64(vertex))
-        if np.uint64(forest.outer[node]) != NONE or forest.dual[forest.inner[node]] == 0:
-            continue
         if forest.sizes[SPARE] <= np.uint64(len(forest.dual)) // TWO:
             reclaim(forest)
-        if relaxed_load(monitor.stop, 0) or not search(forest, graph, node, most, monitor):
-            roots[left] = vertex
+        if not search_from(forest, graph, np.uint64(roots[i]), most, monitor):
+            roots[left] = roots[i]
             left += ONE
         else:
-            monitor.counts[AUGMENTATIONS] += ONE
             monitor.progress[0] -= 1.0
     return left
 

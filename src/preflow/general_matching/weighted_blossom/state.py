@@ -7,21 +7,44 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Indices, Int64
+from ...arrays import Indices, Int64, Untyped
+from ...kernels.atomics import compare_exchange, load, relaxed_load, relaxed_store, store
 from ...kernels.constants import ONE, TWO, ZERO
 from ...kernels.heap import move_down, move_up
 from ...kernels.kernel import kernel
-from ...kernels.union_find import find_set
+from ...parallel.delays import delay
 from ..links import NONE
 
 #: Labels of nodes: outside the tree, at even and at odd distance from the root.
 OUTSIDE, EVEN, ODD = np.uint8(0), np.uint8(1), np.uint8(2)
 #: Positions in :attr:`WeightedForest.sizes`: nodes and edges in the heaps, labelled nodes, even vertices that
-#: are to be scanned, blossoms that are not in use, expanded ones that lead to their largest child, and the
-#: number of the last search for a common ancestor.
-WAITING_NODES, WAITING_EDGES, LABELLED, TO_SCAN, SPARE, LEADING, STAMP = range(7)
+#: are to be scanned, nodes that the search has claimed, blossoms that are not in use, expanded ones that lead
+#: to their largest child, and the number of the last search for a common ancestor.
+WAITING_NODES, WAITING_EDGES, LABELLED, TO_SCAN, CLAIMED, SPARE, LEADING, STAMP = range(8)
 #: Positions in :attr:`WeightedForest.time`.
 NOW, END = range(2)
+#: The lowest bits of the word of a node in :attr:`Claims.owner`: one more than the number of the thread that
+#: has claimed the node, 0 if none has. The other bits count the claims so far.
+OWNER = np.uint64(0xFFFF)
+#: Less than every dual.
+LEAST_DUAL = np.int64(-(2**62))
+
+
+class Claims(NamedTuple):
+    """How searches on several threads keep out of each other's way; a search on one thread has none.
+
+    A search claims every node of its tree and every node that its tree reaches. It reads and writes nothing
+    of other nodes but `top` and `group`, to find them, and duals that are so large that an edge does not
+    count; both it reads again where a claim may have come between. If another thread has claimed a node next
+    to an even vertex, the search stops: both may rely on this edge.
+    """
+
+    thread: np.uint64  #: one more than the number of the thread
+    num_threads: np.uint64
+    owner: NDArray[np.uint64]  #: shape (nodes,): who has claimed a node
+    claimed: Indices  #: uint32, shape (nodes,): the nodes that this thread has claimed
+    #: random delays for stress tests, see parallel/delays.py
+    delays: NDArray[np.uint64] | None = None
 
 
 class WeightedForest(NamedTuple):
@@ -87,7 +110,8 @@ class WeightedForest(NamedTuple):
     terminal: NDArray[np.uint64]
     #: shape (2,): the time, and the time when the search ends as far as is known
     time: NDArray[np.int64]
-    sizes: NDArray[np.uint64]  #: shape (7,)
+    sizes: NDArray[np.uint64]  #: shape (8,)
+    claims: Claims | None = None
 
 
 def nodes_of(num_vertices: int) -> int:
@@ -101,9 +125,35 @@ def nodes_of(num_vertices: int) -> int:
 
 def new_forest(num_vertices: int, num_edges: int) -> WeightedForest:
     """Return the state without matching, blossoms and duals."""
+    forest = unset_forest(num_vertices, num_edges)
+    clear_forest(forest)
+    return forest
+
+
+def unset_lists(num_vertices: int, num_edges: int) -> dict[str, Untyped]:
+    """Return the members of the state that only one thread uses, the heaps and lists of its search."""
     n, nodes = num_vertices, nodes_of(num_vertices)
     numbers, words = np.int64, np.uint32
-    forest = WeightedForest(
+    return {
+        "heap": np.empty(nodes, words),
+        "edge_key": np.empty(num_edges, numbers),
+        "edge_from": np.empty(num_edges, words),
+        "edge_to": np.empty(num_edges, words),
+        "labelled": np.empty(2 * nodes, words),
+        "to_scan": np.empty(n, words),
+        "spare": np.empty(nodes - n, words),
+        "leading": np.empty(nodes - n, words),
+        "terminal": np.empty(2, np.uint64),
+        "time": np.empty(2, numbers),
+        "sizes": np.zeros(8, np.uint64),
+    }
+
+
+def unset_forest(num_vertices: int, num_edges: int) -> WeightedForest:
+    """Return the arrays of the state."""
+    n, nodes = num_vertices, nodes_of(num_vertices)
+    numbers, words = np.int64, np.uint32
+    return WeightedForest(
         dual=np.empty(n, numbers),
         added=np.empty(nodes, numbers),
         top=np.empty(n, words),
@@ -127,20 +177,8 @@ def new_forest(num_vertices: int, num_edges: int) -> WeightedForest:
         seen=np.empty(nodes, words),
         key=np.empty(nodes, numbers),
         place=np.empty(nodes, words),
-        heap=np.empty(nodes, words),
-        edge_key=np.empty(num_edges, numbers),
-        edge_from=np.empty(num_edges, words),
-        edge_to=np.empty(num_edges, words),
-        labelled=np.empty(2 * nodes, words),
-        to_scan=np.empty(n, words),
-        spare=np.empty(nodes - n, words),
-        leading=np.empty(nodes - n, words),
-        terminal=np.empty(2, np.uint64),
-        time=np.empty(2, numbers),
-        sizes=np.empty(7, np.uint64),
+        **unset_lists(n, num_edges),
     )
-    clear_forest(forest)
-    return forest
 
 
 @kernel
@@ -183,38 +221,36 @@ def part_of_forest(
         forest.terminal,
         forest.time,
         forest.sizes,
+        None,
     )
+
+
+@kernel
+def clear_vertices(forest: WeightedForest, first: np.uint64, end: np.uint64) -> None:
+    """Set vertices to the state without matching and duals; `make_blossom` sets that of a blossom."""
+    for v in range(first, end):
+        forest.dual[v] = 0
+        forest.added[v] = 0
+        forest.top[v] = v
+        forest.size[v] = 1
+        forest.following[v] = NONE
+        forest.first[v] = v
+        forest.last[v] = v
+        forest.group[v] = v
+        forest.label[v] = 0
+        forest.inner[v] = v
+        forest.outer[v] = NONE
+        forest.blossom_dual[v] = 0
+        forest.parent[v] = NONE
+        forest.seen[v] = 0
+        forest.place[v] = NONE
 
 
 @kernel
 def clear_forest(forest: WeightedForest) -> None:
     """Set the state without matching, blossoms and duals."""
     n, nodes = np.uint64(len(forest.dual)), np.uint64(len(forest.parent))
-    for node in range(nodes):
-        forest.added[node] = 0
-        forest.size[node] = 1
-        forest.first[node] = node
-        forest.last[node] = node
-        forest.group[node] = node
-        forest.label[node] = 0
-        forest.since[node] = 0
-        forest.inner[node] = node
-        forest.outer[node] = NONE
-        forest.from_even[node] = NONE
-        forest.to_odd[node] = NONE
-        forest.blossom_dual[node] = 0
-        forest.parent[node] = NONE
-        forest.child[node] = NONE
-        forest.sibling[node] = NONE
-        forest.link_from[node] = NONE
-        forest.link_to[node] = NONE
-        forest.seen[node] = 0
-        forest.key[node] = 0
-        forest.place[node] = NONE
-    for v in range(n):
-        forest.dual[v] = 0
-        forest.top[v] = v
-        forest.following[v] = NONE
+    clear_vertices(forest, ZERO, n)
     for k in range(nodes - n):
         forest.spare[k] = nodes - ONE - np.uint64(k)
     forest.sizes[:] = ZERO
@@ -223,8 +259,89 @@ def clear_forest(forest: WeightedForest) -> None:
 
 @kernel
 def top_node(forest: WeightedForest, vertex: np.uint64) -> np.uint64:
-    """Return the outermost node of a vertex."""
-    return np.uint64(find_set(forest.group, np.uint64(forest.top[vertex])))
+    """Return the outermost node of a vertex, whose node this thread has claimed; halve the way to it."""
+    group = forest.group
+    node = np.uint64(forest.top[vertex])
+    above = np.uint64(group[node])
+    while above != node:
+        further = np.uint64(group[above])
+        relaxed_store(group, node, further)
+        node, above = further, np.uint64(group[further])
+    return node
+
+
+@kernel
+def any_top_node(forest: WeightedForest, vertex: np.uint64) -> np.uint64:
+    """Return the outermost node of a vertex, unless another thread changes it meanwhile."""
+    node = np.uint64(relaxed_load(forest.top, vertex))
+    above = np.uint64(relaxed_load(forest.group, node))
+    while above != node:
+        node, above = above, np.uint64(relaxed_load(forest.group, above))
+    return node
+
+
+@kernel
+def claim_node(forest: WeightedForest, claims: Claims | None, node: np.uint64) -> bool:
+    """Claim a node, unless another thread has claimed it; return whether it is this thread's."""
+    if claims is None:
+        return True
+    word = np.uint64(load(claims.owner, node))
+    if word & OWNER == claims.thread:
+        return True
+    if word & OWNER != ZERO or not compare_exchange(claims.owner, node, word, word | claims.thread):
+        return False
+    claims.claimed[forest.sizes[CLAIMED]] = node
+    forest.sizes[CLAIMED] += ONE
+    delay(claims.delays, claims.thread - ONE)
+    return True
+
+
+@kernel
+def claim(forest: WeightedForest, claims: Claims | None, vertex: np.uint64) -> np.uint64:
+    """Claim the outermost node of a vertex and return it, NONE if another thread has claimed it."""
+    if claims is None:
+        return top_node(forest, vertex)
+    node = any_top_node(forest, vertex)
+    if not claim_node(forest, claims, node):
+        return NONE
+    # Another thread may have shrunk or expanded the node before the claim.
+    if any_top_node(forest, vertex) != node:  # mutant: claims-a-node-of-the-past
+        return NONE
+    return top_node(forest, vertex)
+
+
+@kernel
+def has_claimed(claims: Claims | None, node: np.uint64) -> bool:
+    """Whether a node is this thread's."""
+    return bool(claims is None or np.uint64(load(claims.owner, node)) & OWNER == claims.thread)
+
+
+@kernel
+def free_dual(forest: WeightedForest, claims: Claims | None, vertex: np.uint64) -> np.int64:
+    """Return the dual of a vertex, but for `added`; LEAST_DUAL if a thread has claimed its node."""
+    if claims is None:
+        return np.int64(forest.dual[vertex])
+    node = any_top_node(forest, vertex)
+    word = np.uint64(load(claims.owner, node))
+    if word & OWNER != ZERO:
+        return LEAST_DUAL
+    dual = np.int64(load(forest.dual, vertex))
+    if any_top_node(forest, vertex) != node or np.uint64(load(claims.owner, node)) != word:
+        return LEAST_DUAL  # mutant: believes-a-dual-that-changes
+    return dual
+
+
+@kernel
+def release(forest: WeightedForest, claims: Claims | None) -> None:
+    """Give up all claims of this thread."""
+    if claims is not None:
+        left = forest.sizes[CLAIMED]
+        while left > ZERO:
+            left -= ONE
+            node = np.uint64(claims.claimed[left])
+            word = np.uint64(relaxed_load(claims.owner, node))
+            store(claims.owner, node, (word | OWNER) + ONE)
+        forest.sizes[CLAIMED] = ZERO
 
 
 @kernel

@@ -27,6 +27,7 @@ from ...stats import ARC_SCANS
 from ..initial import STARTS
 from ..initial.proof import halve, least_dual
 from ..links import NONE
+from .state import WeightedForest
 
 #: The starts by name.
 Initial = Literal["greedy", "none", "locally-dominant", "two-thirds"]
@@ -89,3 +90,11 @@ def first_duals(graph: Neighbours, initial: Initial, dual: NDArray[np.int64], co
         match_wanted(graph, dual, wanted, mate, control.monitor())
     match_free(graph, dual, mate, control.monitor())
     return mate
+
+
+def free_vertices(forest: WeightedForest, control: Control) -> Indices:
+    """Return the free vertices with duals above 0 before the searches, and set the progress."""
+    free = (forest.dual > 0) & (forest.outer[: len(forest.dual)] == NONE)
+    roots: Indices = np.flatnonzero(free).astype(np.uint32)
+    control.progress[:] = max(len(roots), 1)
+    return roots
