@@ -61,6 +61,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "minimize_energy": partial(vision.minimize_energy, ENERGY),
     "minimize_energy, partial": partial(vision.minimize_energy, ENERGY, partial=True),
     "unwrap_phase": partial(vision.unwrap_phase, 5 * IMAGE),
+    "layered_surfaces": partial(vision.layered_surfaces, [IMAGE]),
     "match_stereo": partial(vision.match_stereo, IMAGE, IMAGE, 1),
 }
 

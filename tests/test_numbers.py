@@ -61,6 +61,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     vision.minimize_energy: {"energy": vision.BinaryEnergy([[4, 0], [0, 1]], [[0, 1]], [[0, 5], [5, 0]])},
     vision.label_graph: {"energy": vision.GraphLabelEnergy([[0, 3], [2, 0]], [0], [1], vision.potts(2))},
     vision.unwrap_phase: {"phase": IMAGE},
+    vision.layered_surfaces: {"cost": [IMAGE], "max_step": 2, "min_gap": 0, "max_gap": 3},
     vision.potts: {"labels": 3},
     vision.truncated_linear: {"labels": 3, "limit": 2},
     vision.bad_pixels: {"disparity": IMAGE, "truth": IMAGE},

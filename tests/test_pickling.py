@@ -150,6 +150,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "OpticalFlow": lambda: vision.find_optical_flow(IMAGE, IMAGE, max_displacement=1),
         "ParametricMaxFlow": lambda: preflow.parametric_max_flow(NETWORK, [1, 0, 0, 0, 0], 0, 3),
         "Parameter": lambda: preflow.generators.Parameter("n", int, None),
+        "LayeredSurfaces": lambda: vision.layered_surfaces([IMAGE]),
         "Painting": painting,
         "PathsAsMinCostFlow": lambda: reductions.PathsAsMinCostFlow.of(COST_NETWORK, 0, 2),
         "PointCosts": lambda: preflow.PointCosts([[0, 0], [3, 4]], [[3, 3], [0, 1]]),

@@ -162,6 +162,10 @@ LIMITS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         lambda: preflow.directed_min_cut(([0, 1], [1, 0], [2**60, 2**60 - 1])),
         lambda: preflow.directed_min_cut(([0, 1], [1, 0], [2**62, 2**62])),
     ),
+    "differences of costs": (
+        lambda: preflow.vision.layered_surfaces([[[0, 2**56], [0, 2**56 - 16]]]),
+        lambda: preflow.vision.layered_surfaces([[[0, 2**56], [0, 2**56]]]),
+    ),
     "weights, each cut off": (
         lambda: preflow.global_min_cut([(0, 1, 2**60), (1, 2, 2**60 - 1)]),
         lambda: preflow.gomory_hu_tree([(0, 1, 2**62), (1, 2, 2**62), (2, 0, 2**62)]),

@@ -85,6 +85,7 @@ RESULTS = {
         "LabelSegmentation",
         "GraphLabelling",
         "Labelling",
+        "LayeredSurfaces",
         "OpticalFlow",
         "PartialLabelling",
         "Preview",

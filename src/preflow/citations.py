@@ -84,6 +84,7 @@ OF_RESULTS = {
     "GrabCut": "Rother, Kolmogorov and Blake 2004",
     "Labelling": "Boykov, Veksler and Zabih 2001",
     "LabelSegmentation": "Boykov, Veksler and Zabih 2001",
+    "LayeredSurfaces": "Li, Wu, Chen and Sonka 2006",
     "MinimumCuts": "Picard and Queyranne 1980",
     "OpticalFlow": "Boykov, Veksler and Zabih 2001",
     "ParametricMaxFlow": "Gallo, Grigoriadis and Tarjan 1989",

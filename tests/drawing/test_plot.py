@@ -101,6 +101,8 @@ ANSWERS: dict[str, Callable[[], Any]] = {
     "edge cover": lambda: reductions.minimum_weight_edge_cover(EDGES),
     "join": lambda: reductions.t_join(EDGES, ["a", "d"]),
     "phase": lambda: vision.unwrap_phase(RNG.random((5, 6)) * 6),
+    "surfaces": lambda: vision.layered_surfaces(RNG.random((2, 5, 6))),
+    "surfaces of a volume": lambda: vision.layered_surfaces(RNG.random((2, 4, 5, 6))),
     "postman": lambda: reductions.chinese_postman(EDGES),
 }
 OTHERS: dict[str, Callable[[], Any]] = {

@@ -218,6 +218,7 @@ def samples() -> dict[str, Sample]:
         "OpticalFlow": _both(
             vision.find_optical_flow, (IMAGE, IMAGE), (IMAGE, 1 - IMAGE), max_displacement=1
         ),
+        "LayeredSurfaces": _both(vision.layered_surfaces, ([IMAGE, IMAGE],), ([IMAGE, 1 - IMAGE],)),
         "UnwrappedPhase": _both(vision.unwrap_phase, (5 * IMAGE,), (7 * IMAGE,)),
         "RegionCutResult": _both(
             preflow.distributed.grid_cut, (*map(np.array, GRID), 2), (*map(np.array, GRID), 1), regions=2
@@ -397,6 +398,13 @@ def _images() -> dict[str, Sample]:
         ),
         "OpticalFlow by assignment": _both(
             vision.find_optical_flow, (texture[1:13, :14], shifted), (texture[1:13, 1:15], shifted), **patches
+        ),
+        "LayeredSurfaces of a volume": _both(
+            vision.layered_surfaces,
+            (np.stack([texture, texture[::-1]]).reshape(2, 4, -1, 8),),
+            (np.stack([texture[::-1], texture]).reshape(2, 4, -1, 8),),
+            max_step=[1, 2],
+            max_gap=3,
         ),
         "UnwrappedPhase of waves": _both(vision.unwrap_phase, (phase,), (1 - phase,)),
         "UnwrappedPhase with holes": _both(

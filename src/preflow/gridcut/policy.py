@@ -203,6 +203,14 @@ class Features:
         return is_flood(self.network)
 
     @cached_property
+    def many_neighbours(self) -> bool:
+        """Whether a search is soon the slower one: see BUDGET_WITH_MANY_NEIGHBOURS."""
+        if self.neighbours <= FEW_NEIGHBOURS:
+            return False
+        used = sum(largest > 0 for _, largest in self.network.limits[2:])
+        return self.network.symmetric or used > self.neighbours // 2 + 1
+
+    @cached_property
     def energy(self) -> bool:
         """Whether most pixels have a terminal capacity, and others are not far larger."""
         return is_energy(self.network)
@@ -233,7 +241,7 @@ RULES: tuple[Rule[Features], ...] = (
         threads=lambda it: it.used if it.several else 1,
     ),
     Rule(
-        lambda it: it.several and it.neighbours > FEW_NEIGHBOURS,
+        lambda it: it.several and it.many_neighbours,
         (Attempt("multicore-merging", budget=BUDGET_WITH_MANY_NEIGHBOURS), *PUSH_RELABEL),
         f"{FOR_THREADS}; with {{it.neighbours}} neighbours a search is soon the slower one",
         threads=lambda it: it.used,
@@ -253,7 +261,7 @@ RULES: tuple[Rule[Features], ...] = (
         threads=lambda it: it.used,
     ),
     Rule(
-        lambda it: it.neighbours > FEW_NEIGHBOURS,
+        lambda it: it.many_neighbours,
         (Attempt("serial-incremental-bfs", budget=BUDGET_WITH_MANY_NEIGHBOURS), *PUSH_RELABEL),
         f"{ONE_THREAD} while it has little to repair",
         threads=lambda it: 1,

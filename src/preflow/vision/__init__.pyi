@@ -45,6 +45,8 @@ from .segmentation import segmentation_network as segmentation_network
 from .stereo import Stereo as Stereo
 from .stereo import bad_pixels as bad_pixels
 from .stereo import match_stereo as match_stereo
+from .surfaces import LayeredSurfaces as LayeredSurfaces
+from .surfaces import layered_surfaces as layered_surfaces
 from .volumes import read_volume as read_volume
 from .volumes import volume_overlay as volume_overlay
 from .volumes import write_labels as write_labels

@@ -300,7 +300,7 @@ class _Denoising:
 
         def proved(network: GridNetwork) -> GridCutResult:
             cut = next(cuts, None)
-            if not isinstance(cut, GridCutResult) or not _is_same(cut.network, network):
+            if not isinstance(cut, GridCutResult) or not is_same_grid(cut.network, network):
                 raise VerificationError("a cut is missing, or is that of another image")
             cut.verify()
             return cut
@@ -352,7 +352,7 @@ class _Denoising:
         return np.rint(self.scale * slope).astype(np.int64)
 
 
-def _is_same(one: GridNetwork, other: GridNetwork) -> bool:
+def is_same_grid(one: GridNetwork, other: GridNetwork) -> bool:
     """Whether two networks have the same arrays."""
     names = ("offsets", "source_capacity", "sink_capacity", "neighbor_capacity")
     return one.shape == other.shape and all(
