@@ -431,8 +431,9 @@ class PartialLabelling(BoundedResult):
     doubled : EnergyMinimum
         The minimum of the doubled energy, which proves all this.
     status, lower_bound, upper_bound, value, stats
-        As everywhere. `upper_bound` is the energy of `labels` with the others all 0, or all 1. The status is
-        "optimal" where the bounds meet, for example because all labels are proved; otherwise "approximate".
+        As everywhere. `upper_bound` is the energy of `labels` with the others all 0, all 1, or as `unary`
+        alone would have them, whichever is least. The status is "optimal" where the bounds meet, for example
+        because all labels are proved; otherwise "approximate".
     """
 
     labels: NDArray[np.int8]
@@ -517,7 +518,8 @@ def _bounds(
 
     VerificationError: the labels of integers are not part of a minimum of the doubled energy.
     """
-    upper: int | float = min(energy.evaluate(np.where(labels < 0, rest, labels)) for rest in (0, 1))
+    rests = (0, 1, energy.unary.argmin(axis=1))
+    upper: int | float = min(energy.evaluate(np.where(labels < 0, rest, labels)) for rest in rests)
     reached = _doubled_energy(doubled, labels)
     room: int | float = 0
     lower: int | float = doubled.lower_bound / 2
