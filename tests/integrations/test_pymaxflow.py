@@ -363,12 +363,76 @@ def test_labels(search: Any) -> None:
         search(UNARY, BINARY, labels=[[0, 0, 0], [0, 0, 0]])
 
 
-def test_swaps_need_no_metric() -> None:
-    squares = np.array([[0, 1, 4], [1, 0, 1], [4, 1, 0]])
-    labels = fastmin.abswap_grid(UNARY, squares)
-    assert fastmin.energy_of_grid_labeling(UNARY, squares, labels) == labelling_cost(labels, squares)
+SQUARES = np.array([[0, 1, 4], [1, 0, 1], [4, 1, 0]])
+STEPS: list[tuple[str, tuple[int, ...]]] = [
+    *(("aexpansion_grid_step", (alpha,)) for alpha in range(3)),
+    *(("abswap_grid_step", pair) for pair in itertools.permutations(range(3), 2)),
+]
+
+
+def least_of_step(alphas: tuple[int, ...], labels: Any, binary: Any) -> int:
+    """Return the least energy of all choices of a step, each of which is tried."""
+    free = np.flatnonzero(np.isin(labels, alphas) | (len(alphas) == 1))
+    found = []
+    for choice in itertools.product((False, True), repeat=len(free)):
+        after = labels.copy()
+        for place, taken in zip(free, choice, strict=True):
+            after.flat[place] = alphas[0] if taken else (*alphas, labels.flat[place])[1]
+        found.append(labelling_cost(after, binary))
+    return min(found)
+
+
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize(("name", "alphas"), STEPS)
+def test_a_step_is_the_best_of_all_choices(name: str, alphas: tuple[int, ...], kind: type) -> None:
+    random = np.random.default_rng(4)
+    unit = 1 if kind is int else 0.37
+    binaries = (BINARY, SQUARES) if "swap" in name else (BINARY, np.minimum(SQUARES, 2))
+    for binary, _ in itertools.product(binaries, range(5)):
+        labels = random.integers(0, 3, (2, 3))
+        least = least_of_step(alphas, labels, binary)
+        before = labels.copy()
+        value, graph = getattr(fastmin, name)(*alphas, UNARY * unit, binary * unit, labels)
+        assert value == pytest.approx(unit * least)
+        assert labelling_cost(labels, binary) == least <= labelling_cost(before, binary)
+        assert type(graph) is pymaxflow.Graph[kind]
+        assert graph.get_node_count() == labels.size
+        assert graph.maxflow() == value
+
+
+@pytest.mark.parametrize("name", ["aexpansion_grid", "abswap_grid"])
+def test_no_step_improves_the_labels_of_a_search(name: str) -> None:
+    random = np.random.default_rng(2)
+    for seed in range(4):
+        unary = random.integers(-9, 30, (*(3, 4, 5)[: seed % 3 + 1], 4))
+        binary = 4 * np.minimum(np.abs(np.arange(4) - np.arange(4)[:, None]), 2)
+        labels = getattr(fastmin, name)(unary, binary)
+        energy = fastmin.energy_of_grid_labeling(unary, binary, labels)
+        for alphas in itertools.combinations(range(4), 1 if name == "aexpansion_grid" else 2):
+            moved = labels.astype(np.int32)
+            assert getattr(fastmin, f"{name}_step")(*alphas, unary, binary, moved)[0] == energy
+            assert fastmin.energy_of_grid_labeling(unary, binary, moved) == energy
+
+
+def test_steps_refuse_what_is_no_label() -> None:
+    labels = np.zeros((2, 3), dtype=int)
+    for alpha in (3, -1, 0.5):
+        with pytest.raises(InvalidInputError, match="labels"):
+            fastmin.aexpansion_grid_step(alpha, UNARY, BINARY, labels)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="labels"):
+        fastmin.abswap_grid_step(0, 7, UNARY, BINARY, labels)
     with pytest.raises(InvalidInputError, match="metric"):
-        fastmin.aexpansion_grid(UNARY, squares)
+        fastmin.aexpansion_grid_step(0, UNARY, SQUARES, labels)
+    with pytest.raises(InvalidTypeError, match="overwritten"):
+        fastmin.aexpansion_grid_step(0, UNARY, BINARY, labels.tolist())
+    assert (labels == 0).all()
+
+
+def test_swaps_need_no_metric() -> None:
+    labels = fastmin.abswap_grid(UNARY, SQUARES)
+    assert fastmin.energy_of_grid_labeling(UNARY, SQUARES, labels) == labelling_cost(labels, SQUARES)
+    with pytest.raises(InvalidInputError, match="metric"):
+        fastmin.aexpansion_grid(UNARY, SQUARES)
 
 
 @pytest.mark.parametrize("name", ["aexpansion_grid", "abswap_grid"])
@@ -387,6 +451,46 @@ def test_labels_as_good_as_those_of_pymaxflow(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "alphas"), STEPS)
+def test_steps_reach_the_energies_of_pymaxflow(name: str, alphas: tuple[int, ...]) -> None:
+    peer = pytest.importorskip("maxflow", reason="PyMaxflow is not installed")
+    random = np.random.default_rng(6)
+    unary, binary = random.integers(0, 40, (6, 5, 3)).astype(float), 5.0 * np.minimum(SQUARES, 2)
+    start = random.integers(0, 3, (6, 5))
+    energies = []
+    for package in (fastmin, peer.fastmin):
+        labels = start.copy()
+        value, graph = getattr(package, name)(*alphas, unary, binary, labels)
+        energies.append(fastmin.energy_of_grid_labeling(unary, binary, labels))
+        assert "Float" in type(graph).__name__
+        if len(alphas) == 1:
+            assert value == energies[-1]
+    assert energies[0] == energies[1]
+
+
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("periodic", [False, True, [False, True]])
+def test_holes_are_those_of_pymaxflow(kind: type, periodic: Any) -> None:
+    peer = pytest.importorskip("maxflow", reason="PyMaxflow is not installed")
+    found = []
+    for package in (pymaxflow, peer):
+        random = np.random.default_rng(7)
+        graph = package.Graph[kind]()
+        nodes = graph.add_grid_nodes((6, 5))
+        holes = np.where(random.random((6, 5)) < 0.3, -1, nodes)
+        for structure in STRUCTURES:
+            given = None if structure is None else np.array(structure)
+            weights = random.integers(0, 9, (6, 5))
+            graph.add_grid_edges(holes, weights, given, bool(random.integers(2)), periodic)
+        graph.add_grid_tedges(holes, *random.integers(0, 40, (2, 6, 5)))
+        value = graph.maxflow()
+        segments = graph.get_grid_segments(holes[holes >= 0]).tolist()
+        found.append((value, segments, graph.get_edge_count()))
+        with pytest.raises((InvalidInputError, RuntimeError)):
+            graph.get_grid_segments(holes)
+    assert found[0] == found[1]
+
+
 def test_names_and_parameters_are_those_of_pymaxflow() -> None:
     peer = pytest.importorskip("maxflow", reason="PyMaxflow is not installed")
     assert {name for name in dir(peer) if not name.startswith(("_", "version", "np"))} <= set(dir(pymaxflow))
@@ -395,3 +499,4 @@ def test_names_and_parameters_are_those_of_pymaxflow() -> None:
     for name in ("aexpansion_grid", "abswap_grid", "energy_of_grid_labeling"):
         wanted, found = (inspect.signature(getattr(each, name)) for each in (peer.fastmin, fastmin))
         assert list(wanted.parameters) == list(found.parameters)
+    assert {name for name in dir(peer.fastmin) if "grid" in name} <= set(dir(fastmin))

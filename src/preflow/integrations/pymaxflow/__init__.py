@@ -451,6 +451,7 @@ class GraphInt:
         Parameters
         ----------
         nodeids : array_like of integers
+            All of them nodes: those of a grid with holes are ``nodeids[nodeids >= 0]``.
 
         Returns
         -------
