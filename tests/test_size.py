@@ -49,7 +49,7 @@ LINES = {
     "vision": 10900,  # many labels in paint; holes in phases; partial labels of roof duality; layers
 }
 #: The most kinds of arguments of kernels.
-KINDS = 538
+KINDS = 537
 
 
 def lines() -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Weighted matchings of many small graphs: each thread matches whole graphs.
 
-The search is that of :mod:`preflow.general_matching.serial_weighted_blossom`, which has definitions and
+The search is that of :mod:`preflow.general_matching.weighted_blossom`, which has definitions and
 invariants. One kernel does everything for a graph while the graph is in the thread's cache: it reads the
 weights that are solved, sorts the edges by their ends, searches from each free vertex without a budget, and
 writes the matching with its duals and blossoms.
@@ -39,7 +39,7 @@ from ...solving.options import NoOptions  # noqa: F401  (methods.py names it)
 from ...solving.run import Control
 from ..links import NONE
 from ..result import Wanted
-from ..serial_weighted_blossom.state import SPARE, nodes_of
+from ..weighted_blossom.state import SPARE, nodes_of
 from ..small import NO_DUALS, Answer, Room, build_rows, make_room, search_with_weights
 from .arrays import (
     ASYMMETRIC,
