@@ -33,7 +33,7 @@ LINES = {
     "general_matching": 7004,  # weighted searches of several threads claim what they read
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 12547,  # one reader of tables of all libraries, one of graphs; block models; gradients
-    "gridcut": 6810,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
+    "gridcut": 6814,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
     "integrations": 4051,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 3055,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
@@ -46,7 +46,7 @@ LINES = {
     "solving": 2191,  # small instances by one kernel each; the road of small calls
     "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
     "transportation": 5518,  # masses may stay; large ones spoil no small ones; small items list all pairs
-    "vision": 10900,  # many labels in paint; holes in phases; partial labels of roof duality; layers
+    "vision": 10906,  # many labels in paint; holes in phases; partial labels of roof duality; layers
 }
 #: The most kinds of arguments of kernels.
 KINDS = 537

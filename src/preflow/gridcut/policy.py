@@ -204,7 +204,11 @@ class Features:
 
     @cached_property
     def many_neighbours(self) -> bool:
-        """Whether a search is soon the slower one: see BUDGET_WITH_MANY_NEIGHBOURS."""
+        """Whether a search is soon the slower one: see BUDGET_WITH_MANY_NEIGHBOURS.
+
+        It is not where arcs lead one way. On nine grids of columns (``vision.layered_surfaces``) with 10 to
+        12 neighbours and 0.05 to 1.1 relabels an arc, a search took 0.2 to 0.5 of the time of push-relabel.
+        """
         if self.neighbours <= FEW_NEIGHBOURS:
             return False
         used = sum(largest > 0 for _, largest in self.network.limits[2:])

@@ -88,7 +88,8 @@ class LayeredSurfaces(DrawnResult):
         surfaces = checked_host_array(self.surfaces, "surfaces", self._given.shape[:-1], np.int64)
         try:
             columns = _columns(_checked_cost(self._given))
-            network = _network(columns, _checked_limits(self._given.shape, *self._limits))
+            limits = _checked_limits(self._given.shape, *self._limits)
+            network = _network(columns, limits)
         except PreflowError as error:
             raise VerificationError(str(error)) from None
         if self.cut.status != "optimal" or not is_same_grid(self.cut.network, network):
@@ -96,6 +97,10 @@ class LayeredSurfaces(DrawnResult):
         self.cut.verify()
         if not np.array_equal(surfaces, _heights(self.cut, self._given.shape)):
             raise VerificationError("the surfaces are not those of the cut")
+        steps = (bound < np.abs(np.diff(surfaces, axis=i + 1)).T for i, bound in enumerate(limits.step.T))
+        apart = np.diff(surfaces, axis=0).T
+        if any(wide.any() for wide in steps) or ((apart < limits.least) | (apart > limits.most)).any():
+            raise VerificationError("the surfaces break a limit")
         cost, gap = _cost_and_gap(self._given, columns, surfaces)
         for name, expected in (("cost", cost), ("gap", gap)):
             if checked_number(getattr(self, name), name) != expected:
@@ -235,9 +240,10 @@ def _network(columns: Columns, limits: Limits) -> GridNetwork:
         raise _infeasible()
     profit = -np.diff(columns.whole, axis=-1, prepend=0)
     profit[below], profit[above] = most, -most
+    kind = np.int32 if most < 2**31 else np.int64
+    profit = profit.astype(kind, copy=False)
     # By offset: the capacities of its forward arcs and of their opposites, where each of them begins.
     arcs: dict[tuple[int, ...], list[Array]] = {}
-    kind = np.int32 if most < 2**31 else np.int64
     each = (k,) + (1,) * (len(spatial) + 1)
     nothing = np.zeros(each, dtype=kind)
 
