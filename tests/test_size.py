@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2149,  # aliases of arrays have types; statistics are tables; errors name items, of batches too
-    "assignment": 12015,  # equal rows and columns; one kernel for small matrices; other assignments
+    "assignment": 12086,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
     "bipartite": 5234,  # columns of tables are named; small calls
     "certify": 5067,  # what a cut allows, with lower bounds; proofs of pits and of rankings
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
@@ -36,20 +36,20 @@ LINES = {
     "gridcut": 6814,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
     "integrations": 4051,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 3055,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
+    "kernels": 3056,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
     "maxflow": 12809,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5587,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 7673,  # pieces of several solvers are beside them; locks of vertices, barriers of blocks
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
-    "reductions": 6470,  # jobs in tables with other names; pits; diagonals; dearest pairs; assignments
+    "reductions": 6483,  # jobs in tables; diagonals, also of singular matrices; dearest pairs; assignments
     "solving": 2191,  # small instances by one kernel each; the road of small calls
     "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
     "transportation": 5518,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10906,  # many labels in paint; holes in phases; partial labels of roof duality; layers
 }
 #: The most kinds of arguments of kernels.
-KINDS = 537
+KINDS = 538
 
 
 def lines() -> dict[str, int]:

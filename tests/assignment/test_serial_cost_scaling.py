@@ -153,7 +153,7 @@ def test_every_refine_ends_epsilon_optimal(
     monkeypatch.setattr(bidding, "refine", check_bids)
     monkeypatch.setattr(push_relabel, "refine", check_arcs)
     check(costs, cheapest(costs), options=options)
-    assert len(seen) >= 3
+    assert len(seen) >= 2
     assert min(seen) == seen[-1]
 
 

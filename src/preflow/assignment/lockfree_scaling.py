@@ -48,10 +48,11 @@ from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import PHASES
 from .dense_rows import ROOM, WANTED
+from .most_pairs import find_violation
 from .push_relabel import Network, Step, make_network, update_prices
 from .scaling_finish import finish, from_scratch, largest_sizes, load, make_repair, note_largest, rounded
 from .search_state import clear, lists_of, make_lists, make_state
-from .shortest_paths import number_dtype, solve_without_costs, write_solution
+from .shortest_paths import number_dtype, write_solution
 from .solution import INFEASIBLE, OVERFLOW, SOLVED, Solution, unsolved
 
 #: No price falls to ``-LOWEST`` or below.
@@ -347,12 +348,10 @@ def solve_items(
         one = costs.one(item)
         arcs = one.to_sparse()
         if len(arcs.values) < n * m:
-            found = solve_without_costs(arcs, control, go_on)
-            if found.ending[0] == INFEASIBLE:
+            violation = find_violation(arcs, control)
+            if violation is not None:
                 solution.ending[item] = INFEASIBLE
-                solution = solution._replace(
-                    violating_rows=found.violating_rows, violating_columns=found.violating_columns
-                )
+                solution = solution._replace(violating_rows=violation[0], violating_columns=violation[1])
                 if go_on:
                     continue
                 break

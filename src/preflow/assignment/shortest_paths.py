@@ -1,11 +1,11 @@
 """Reductions and shortest augmenting paths for whole matrices: see :mod:`.serial_shortest_path`.
 
-Other methods end with these steps, or ask them whether there is an assignment.
+Other methods end with these steps.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -218,9 +218,3 @@ def solve_costs(
     if INFEASIBLE not in solution.ending:
         return solution
     return with_violation(solution, start.state, root, done)
-
-
-def solve_without_costs(costs: SparseCosts, control: Control, go_on: bool = False) -> Solution:
-    """Assign columns to rows by allowed pairs, at any cost: where there is no assignment, it says so."""
-    free = replace(costs, values=np.zeros(len(costs.values), dtype=np.int64))
-    return solve_costs(free, ShortestPathOptions(), control, go_on)

@@ -16,7 +16,7 @@ Departures from MC64:
 - A warm start takes prices, not a permutation: cost scaling starts from them, with an epsilon as large as the
   values have drifted.
 - The scales of a singular matrix leave no entry above 1, too. Rows and columns fall into two parts, whose
-  assignments are independent (:mod:`preflow.assignment.api.most_pairs`); the prices of the parts are shifted
+  assignments are independent (:mod:`preflow.assignment.most_pairs`); the prices of the parts are shifted
   so that the entries between them satisfy the bound.
 - Of the two ways to cut an even cycle into pivots, and of the ways to cut an odd one, that with the largest
   product of determinants is taken; Duff and Pralet compare the patterns of rows.
@@ -44,7 +44,13 @@ from ..bipartite.result import MatchingResult
 from ..certify.assignment import alternating_cover
 from ..certify.fields import check_array, check_flag, check_kind
 from ..checks import check_positive, check_word, first_of, wrong_entry
-from ..errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
+from ..errors import (
+    CapacityOverflowError,
+    InfeasibleError,
+    InvalidInputError,
+    NotOptimalError,
+    VerificationError,
+)
 from ..graph.costs import SparseCosts
 from ..graph.placement import exact_array
 from ..graph.sparse_input import read_sparse
@@ -465,10 +471,11 @@ def _read(matrix: AnyArray) -> csr_array:
         row, column = _ends(found)
         place = int((~finite).argmax())
         raise wrong_entry(f"matrix has {found.data[place]}", (int(row[place]), int(column[place])))
-    with np.errstate(over="ignore"):
-        large = ~np.isfinite(_sizes(found.data))
-    if large.any():
-        raise InvalidInputError(f"the absolute value of {found.data[first_of(large)]} is past float64")
+    if found.dtype.kind == "c":
+        with np.errstate(over="ignore"):
+            large = ~np.isfinite(_sizes(found.data))
+        if large.any():
+            raise InvalidInputError(f"the absolute value of {found.data[first_of(large)]} is past float64")
     return found
 
 
@@ -541,12 +548,14 @@ def _check_symmetric(matrix: csr_array) -> None:
         )
 
 
-def _assignment(matrix: csr_array, values: Array, maximize: bool, limits: Limits) -> AssignmentResult:
+def _assignment(
+    matrix: csr_array, values: Array, maximize: bool, limits: Limits, partial: bool = True
+) -> AssignmentResult:
     """Return the best assignment with the most pairs; NotOptimalError if there was no time for one."""
     from scipy.sparse import csr_array
 
     costs = csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
-    found = linear_assignment(costs, maximize=maximize, partial=True, **limits.arguments)
+    found = linear_assignment(costs, maximize=maximize, partial=partial, **limits.arguments)
     found.check_optimal()
     return found
 
@@ -595,13 +604,17 @@ def _from_centre(
     degree = np.bincount(column, minlength=n).astype(np.float64)
     subtract_means(first, column, costs, degree, *means, np.zeros(n), np.uint64(MOST_SWEEPS), SETTLED)
     u, v = (np.rint(mean / tolerance).astype(np.int64) for mean in means)
-    found = _assignment(matrix, whole - np.repeat(u, np.diff(matrix.indptr)) - v[column], False, limits)
-    if len(found.row) < n:
+    centred = whole - np.repeat(u, np.diff(matrix.indptr)) - v[column]
+    try:
+        found = _assignment(matrix, centred, False, limits, partial=False)
+    except InfeasibleError:
         return _assignment(matrix, whole, False, limits)
     assert isinstance(found.costs, SparseCosts)
     total = int(found.cost) + sum(u.tolist()) + sum(v.tolist())
     given = replace(found.costs, values=whole, base=None)
-    return replace(found, lower_bound=total, upper_bound=total, u=found.u + u, v=found.v + v, costs=given)
+    return replace(
+        found, partial=True, lower_bound=total, upper_bound=total, u=found.u + u, v=found.v + v, costs=given
+    )
 
 
 @kernel

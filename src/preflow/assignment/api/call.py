@@ -28,6 +28,7 @@ from ...solving.plan import Plan
 from ...solving.timing import timed
 from ...stats import AssignmentStats
 from ..device_solution import DeviceSolution
+from ..most_pairs import solve_with_most_pairs
 from ..policy import choose, worth_a_gpu
 from ..problem import METHODS
 from ..result import AssignmentResult
@@ -43,7 +44,6 @@ from .device_results import (
     totals,
 )
 from .float_proof import LARGE, SOLVED_AGAIN, bound_of_prices, proves, solve_proved
-from .most_pairs import solve_with_most_pairs
 
 if TYPE_CHECKING:
     from ..serial_cost_scaling import Start

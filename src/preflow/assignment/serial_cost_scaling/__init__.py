@@ -30,7 +30,7 @@ Invariants:
 
 Departures:
 
-- Epsilon falls faster after a refine with few bids.
+- Epsilon falls faster after a refine with few bids, and at first if few costs make most of their range.
 - The first refine has an epsilon of C / alpha in all forms, where C is the range of the costs. In the paper C
   is the largest cost in size.
 - Integer costs are multiplied as in the paper, so that epsilon ends at 1; by less if the products would not
@@ -55,21 +55,20 @@ from ...solving.options import Alpha, CheckedOptions
 from ...solving.run import Control
 from .. import push_relabel
 from ..dense_rows import ROOM, WANTED
+from ..most_pairs import find_violation
 from ..scaling_finish import finish, from_scratch, largest_sizes, load, make_repair, note_largest, rounded
 from ..search_state import Lists, SearchState, clear, lists_of, make_lists, make_state
-from ..shortest_paths import solve_without_costs
 from ..solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED, Solution, unsolved, with_violation
 from . import bidding
 
 #: The range of scaled costs times twice the number of vertices is at most this, and so is every price.
 LARGEST_PRICE = 2**61
 #: Bids or relabels per vertex after which a refine checks that there is an assignment.
-PATIENCE = 64
-#: After a refine with fewer than FEW_BIDS bids per row, epsilon is divided by alpha ** FASTER; with fewer
-#: than FEWEST_BIDS, the last epsilon comes next.
+PATIENCE = 8
+#: After a refine with fewer than FEW_BIDS bids per row, the last epsilon comes next.
 FEW_BIDS = 2.5
-FEWEST_BIDS = 1.5
-FASTER = 2
+#: The first epsilon is for costs whose range is at most MIDDLE times that of their middle half.
+MIDDLE = 4
 #: Bids per column after which a refine with a skipped epsilon is given up; the skipped epsilon comes next.
 SKIPPED_BIDS = 16
 #: For floats: the last epsilon, relative to the range of the middle half of the costs.
@@ -219,7 +218,7 @@ class Item:
         self.checked = isinstance(costs, DenseCosts) and (
             dtype is np.int64 or bool(np.isfinite(costs.values).all())
         )
-        self.violation: Solution | None = None
+        self.violation: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def solve(self) -> tuple[int, AnyArray, AnyArray]:
         """Solve; return the ending and, if infeasible, `root` and `done` of the last search."""
@@ -254,6 +253,9 @@ class Item:
         if self.start is not None:
             work.price[:] = (self.start.price - self.start.price.max(initial=0)) * scaling.scale
             before = min(before, self.start.epsilon * float(scaling.scale) * divisor)
+        elif skip:
+            typical = MIDDLE * float(scaling.scale) * _typical_range(self.costs.values)
+            divisor *= max(1.0, before / typical if typical > 0 else 1.0)
         while True:
             epsilon = max(before / divisor, scaling.last)
             skipped = divisor > self.options.alpha
@@ -265,9 +267,8 @@ class Item:
                 continue
             if ending != SOLVED or epsilon <= scaling.last:
                 break
-            before, divisor = epsilon, self.options.alpha
-            if skip and bids < FEW_BIDS * self.rows:
-                divisor = np.inf if bids < FEWEST_BIDS * self.rows else divisor**FASTER
+            few = skip and bids < FEW_BIDS * self.rows
+            before, divisor = epsilon, np.inf if few else self.options.alpha
         owner = np.where(work.owner < bidding.IDLE, work.owner.astype(np.int64), -1)
         return self.ending(ending), self.unscaled(work.price), owner
 
@@ -343,9 +344,7 @@ class Item:
         """Return whether there is no assignment; the first call finds out."""
         if not self.checked:
             self.checked = True
-            found = solve_without_costs(self.costs.to_sparse(), self.control)
-            if INFEASIBLE in found.ending:
-                self.violation = found
+            self.violation = find_violation(self.costs.to_sparse(), self.control)
         return self.violation is not None
 
     def unscaled(self, price: Array) -> Array:
@@ -396,7 +395,7 @@ def solve_from(
             solution.u[index, matched] = state.matched_cost[matched] - state.price[columns]
         solution.ending[index] = ending
         if item.violation is not None:
-            rows, columns = item.violation.violating_rows, item.violation.violating_columns
+            rows, columns = item.violation
             solution = solution._replace(violating_rows=rows, violating_columns=columns)
         elif ending == INFEASIBLE:
             solution = with_violation(solution, state, root, done)

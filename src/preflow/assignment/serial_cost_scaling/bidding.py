@@ -53,9 +53,12 @@ NOBODY = np.uint32(2**32 - 1)
 IDLE = np.uint32(2**32 - 2)
 #: Positions in `left`.
 HEAD, WAITING, IDLE_LEFT, HEAP_SIZE = range(4)
-#: The list of the row AHEAD places behind in the queue is prefetched; LINE entries fill a cache line.
-AHEAD = np.uint64(6)
+#: The list of the row AHEAD places behind in the queue is prefetched; LINE entries fill a cache line. From
+#: FAR columns on, the prices of the columns in the list of the row half as far behind are, too: prices of
+#: fewer columns are in the second cache, and prefetches would take a third longer.
+AHEAD = np.uint64(16)
 LINE = np.uint64(8)
+FAR = np.uint64(1 << 18)
 #: Bids between two reads of the stop flag.
 POLL = np.uint64(1023)
 
@@ -299,7 +302,7 @@ def refine(
             owner = owners[j]
             owners[j] = IDLE
         else:
-            # Take the next free row, and prefetch the list of a later one.
+            # Take the next free row, and prefetch the list of a later one, and the prices of another.
             row = np.uint64(queue[head])
             ahead = head + AHEAD
             if ahead < size:
@@ -309,6 +312,10 @@ def refine(
                 prefetch(listed_cost, place)
                 prefetch(listed_cost, place + LINE)
                 prefetch(listed_cost, place + TWO * LINE)
+                if num_columns >= FAR:
+                    later = np.uint64(queue[ahead - AHEAD // TWO])
+                    for k in range(first[later], first[later] + min(sizes[later], LINE)):
+                        prefetch(price, np.uint64(column[k]))
             head = head + ONE if head + ONE < size else ZERO
             waiting -= ONE
             # Find its best and second best column.

@@ -11,7 +11,7 @@ so their best assignments together are the best assignment.
 ::
 
     find a maximum matching (Hopcroft and Karp 1973)                       match_most
-    find the cover                                                         alternating_cover
+    find the cover                                                         find_cover
     solve each of the two parts, all of whose smaller side can be paired   solve_all
 
 In each part, rows or columns outside the cover may be left over; their prices are at most 0, and 0 if they
@@ -26,16 +26,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Array, Index, Indices
-from ...certify.assignment import alternating_cover
-from ...certify.exact import ExactPrices, as_integers
-from ...graph.costs import SparseCosts
-from ...kernels.atomics import relaxed_load
-from ...kernels.constants import ONE, ZERO
-from ...kernels.kernel import kernel
-from ...solving.run import Control
-from ..search_state import NONE
-from ..solution import SOLVED, STOPPED, Solution
+from ..arrays import Array, Index, Indices
+from ..certify.assignment import Cover, alternating_cover
+from ..certify.exact import ExactPrices, as_integers
+from ..graph.costs import SparseCosts
+from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
+from ..kernels.kernel import kernel
+from ..solving.run import Control
+from .search_state import NONE
+from .solution import SOLVED, STOPPED, Solution
 
 
 class Matching(NamedTuple):
@@ -61,17 +61,11 @@ def solve_with_most_pairs(
 
     Returns the prices before rounding, where the rounded ones do not prove the assignment.
     """
-    _, n, m = costs.shape
     found.match[item], found.u[item], found.v[item] = -1, 0, 0
-    matching = Matching(
-        *(np.full(size, NONE, dtype=np.uint64) for size in (n, m)),
-        *(np.zeros(n, dtype=np.uint64) for _ in range(3)),
-    )
-    if not match_most(costs.first, costs.column, matching, control.stop):
+    cover = find_cover(costs, control)
+    if cover is None:
         found.ending[item] = STOPPED
         return None
-    rows = np.flatnonzero(matching.row_match != NONE)
-    cover = alternating_cover(costs, rows, matching.row_match[rows].astype(np.int64))
     parts = (False, cover.rows, ~cover.columns), (True, ~cover.rows, cover.columns)
     exact = []
     for swapped, chosen_rows, chosen_columns in parts:
@@ -93,6 +87,29 @@ def solve_with_most_pairs(
             exact.append((row, column, one.exact[0], swapped))
     found.ending[item] = SOLVED
     return _together(found.u[item], found.v[item], exact) if exact else None
+
+
+def find_cover(costs: SparseCosts, control: Control) -> Cover | None:
+    """Return the rows and columns that cover all allowed pairs and are fewest; None if stopped."""
+    _, n, m = costs.shape
+    matching = Matching(
+        *(np.full(size, NONE, dtype=np.uint64) for size in (n, m)),
+        *(np.zeros(n, dtype=np.uint64) for _ in range(3)),
+    )
+    if not match_most(costs.first, costs.column, matching, control.stop):
+        return None
+    rows = np.flatnonzero(matching.row_match != NONE)
+    return alternating_cover(costs, rows, matching.row_match[rows].astype(np.int64))
+
+
+def find_violation(
+    costs: SparseCosts, control: Control
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return rows, and the columns that they are allowed, which are fewer; None if all rows can be paired."""
+    cover = find_cover(costs, control)
+    if cover is None or cover.rows.all():
+        return None
+    return np.flatnonzero(~cover.rows), np.flatnonzero(cover.columns)
 
 
 def _together(
