@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+import scipy.sparse.csgraph
 from scipy.optimize import linear_sum_assignment
 
 import preflow
@@ -437,6 +438,32 @@ def test_prices_of_an_auction_that_fall_far(largest: int) -> None:
         result = preflow.linear_assignment(matrix, method="multicore-auction", threads=2)
         result.verify()
         assert result.cost == expected
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("largest", [1, 3, 1000, 2**46])
+def test_sparse_costs_on_threads(largest: int, seed: int) -> None:
+    """More threads than cores, held up at random, agree with SciPy and with the most pairs of one thread."""
+    rng = np.random.default_rng([seed, largest])
+    n = int(rng.integers(2, 150))
+    row, column = np.repeat(np.arange(n), 3), rng.integers(0, n, 3 * n)
+    if seed % 3:  # otherwise most matrices have no assignment of all rows
+        row, column = np.append(row, np.arange(n)), np.append(column, rng.permutation(n))
+    places = np.unique(np.column_stack([row, column]), axis=0).T
+    costs = np.sign(rng.random(places.shape[1]) - 0.3) * np.exp(rng.random(places.shape[1]) * np.log(largest))
+    matrix = scipy.sparse.coo_array((costs.astype(np.int64), tuple(places)), shape=(n, n)).tocsr()
+    found = preflow.linear_assignment(matrix, method="multicore-auction", threads=5, partial=True)
+    found.verify()
+    alone = preflow.linear_assignment(matrix, method="serial-shortest-path", partial=True)
+    assert (len(found.row), found.cost) == (len(alone.row), alone.cost)
+    if len(found.row) == n:
+        positive = matrix.copy()
+        positive.data = (positive.data + 2 * largest).astype(np.float64)  # SciPy takes zeros for no entries
+        pairs = scipy.sparse.csgraph.min_weight_full_bipartite_matching(positive)
+        assert found.cost == matrix[pairs].sum()
+    else:
+        with pytest.raises(InfeasibleError):
+            preflow.linear_assignment(matrix, method="multicore-auction", threads=5)
 
 
 def test_an_auction_without_pairs() -> None:

@@ -394,3 +394,14 @@ def test_the_choice_for_many_threads(costs: Any, method: str, monkeypatch: pytes
     monkeypatch.setattr(policy, "ROWS_FOR_THREADS", DENSE_ROWS)
     monkeypatch.setattr(policy, "COSTS_FOR_THREADS", DENSE_ROWS)
     assert policy.choose(as_costs(costs, False), threads=policy.LEAST_THREADS).method == method
+
+
+def test_the_choice_for_sparse_costs_and_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    costs = as_costs(scipy.sparse.random_array((SPARSE_ROWS, SPARSE_ROWS), density=0.01, rng=rng), False)
+    monkeypatch.setattr(policy, "SPARSE_ROWS_FOR_THREADS", SPARSE_ROWS)
+    for threads, method in (
+        (policy.LEAST_SPARSE_THREADS, "multicore-auction"),
+        (policy.LEAST_SPARSE_THREADS - 1, METHOD),
+    ):
+        assert policy.choose(costs, threads=threads).method == method

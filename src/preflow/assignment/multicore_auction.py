@@ -56,7 +56,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Index, Numbers
+from ..arrays import Array, Index, Int64, Numbers
 from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import PADDING, compare_exchange, fetch_add, load, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, TWO, ZERO
@@ -64,11 +64,15 @@ from ..kernels.kernel import kernel
 from ..parallel.barrier import make_barrier, wait
 from ..parallel.delays import delay
 from ..parallel.thread_pool import run_solver, share_of
+from ..solving.monitor import Monitor
 from ..solving.options import Alpha, CheckedOptions, PositiveNumber, limit
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES
+from .augmenting_paths import list_free_rows
 from .dense_rows import WANTED, column_minima, list_row, match_minima
+from .most_pairs import find_violation
 from .row_reduction import two_best
+from .scaling_finish import Repair, finish, make_repair
 from .search_state import INTEGER_LIMITS, NONE, Lists, SearchState, clear, make_state
 from .shortest_paths import (
     ShortestPathOptions,
@@ -91,12 +95,15 @@ FOUR = np.uint64(4)
 TAKEN, LISTED, LOOKED, OVER = (np.uint64(k) * PADDING for k in range(4))
 #: Costs that a thread reads before it adds them to the total.
 UNREPORTED = np.uint64(4096)
+#: The most listed rows that a thread takes at a time.
+CHUNK = np.uint64(64)
 #: Number of intervals of the histogram of fractions of prices.
 FRACTIONS = 64
 #: For sparse costs, one unit of `effort` is this many reads of each pair.
 SPARSE_LOOKS = 5.0
-#: The epsilon of the first and of the last phase, in mean gaps between the costs that a row lists.
-FIRST_EPSILON, LAST_EPSILON = 1.0, 0.01
+#: The epsilon of the first and of the last phase, in mean gaps between the costs that a row lists. For sparse
+#: costs phases are cheap and searches long.
+FIRST_EPSILON, LAST_EPSILON, LAST_SPARSE = 1.0, 0.01, 1e-7
 #: Integers up to this are exact as float64.
 EXACT = 2.0**52
 
@@ -250,6 +257,7 @@ def release_and_list_rows(
 ) -> None:
     """Free rows whose column is not their best up to epsilon; list all free rows; one thread's share."""
     begin, end = share_of(np.uint64(len(state.row_match)), thread, num_threads)
+    free = ZERO
     for i in range(begin, end):
         column = state.row_match[i]
         if column != NONE:
@@ -259,7 +267,12 @@ def release_and_list_rows(
                 state.row_match[i] = NONE
                 state.column_match[column] = NONE
         if state.row_match[i] == NONE:
-            auction.rows[np.uint64(fetch_add(auction.signals, LISTED, ONE))] = i
+            free += ONE
+    place = np.uint64(fetch_add(auction.signals, LISTED, free))
+    for i in range(begin, end):
+        if state.row_match[i] == NONE:
+            auction.rows[place] = i
+            place += ONE
 
 
 @kernel
@@ -348,12 +361,16 @@ def auction_rows(
 ) -> None:
     """Bid for listed rows, and for those that they displace, until none is left or the budget is spent."""
     signals = auction.signals
-    looked = ZERO
+    looked = k = last = ZERO
+    chunk = max(ONE, min(CHUNK, size // (CHUNK * np.uint64(len(auction.counts)))))
     while True:
-        k = np.uint64(fetch_add(signals, TAKEN, ONE))
-        if k >= size:
-            break
+        if k == last:
+            k = np.uint64(fetch_add(signals, TAKEN, chunk))
+            last = min(k + chunk, size)
+            if k >= size:
+                break
         row = auction.rows[k]
+        k += ONE
         while row != NONE:
             row, more = auction_row(cost, lists, auction, own, thread, row, epsilon)
             looked += more
@@ -483,6 +500,21 @@ def release_rows(lists: Lists, state: SearchState, thread: np.uint64, num_thread
 
 
 @kernel
+def finish_sparse(
+    cost: Numbers, start: Start, repair: Repair, monitor: Monitor
+) -> tuple[Int64, np.uint64, np.uint64]:
+    """Assign the free rows after an auction for sparse costs; return as :func:`..augment_rows`.
+
+    If no row is free, lower prices make most rows content.
+    """
+    state = start.state
+    if list_free_rows(state) == ZERO:
+        return finish(cost, start.lists, state, repair, monitor)
+    release_rows(start.lists, state, ZERO, ONE)
+    return assign_free_rows(cost, start, monitor)
+
+
+@kernel
 def find_prices(
     cost: Numbers,
     lists: Lists,
@@ -508,7 +540,7 @@ def find_prices(
         if not run_phase(cost, lists, auction, state, own, thread, num_threads, epsilons[k] * gap):
             break
     square = len(epsilons) > 0 and epsilons[ZERO] > 0
-    if copy_prices(auction, state, thread, num_threads) and square:
+    if copy_prices(auction, state, thread, num_threads) and square and len(cost) > 0:
         release_rows(lists, state, thread, num_threads)
 
 
@@ -520,9 +552,9 @@ def phases(costs: DenseCosts | SparseCosts, options: AuctionOptions) -> NDArray[
         integer = values.dtype.kind == "i"
         largest = max(-float(values.min(initial=0)), float(values.max(initial=0))) if integer else 0.0
         return np.zeros(1 if 4 * largest <= EXACT else 0)
-    epsilons = [FIRST_EPSILON]
-    while epsilons[-1] > LAST_EPSILON * 1.000001:
-        epsilons.append(max(epsilons[-1] / options.alpha, LAST_EPSILON))
+    epsilons, last = [FIRST_EPSILON], LAST_EPSILON if isinstance(costs, DenseCosts) else LAST_SPARSE
+    while epsilons[-1] > last * 1.000001:
+        epsilons.append(max(epsilons[-1] / options.alpha, last))
     return np.array(epsilons)
 
 
@@ -586,6 +618,7 @@ def solve(
     solution = unsolved(items, n, m, number_dtype(costs))
     start = make_start(costs, ShortestPathOptions())
     epsilons = phases(costs, options)
+    repair = make_repair(n, number_dtype(costs))
     control.progress[:] = items * n
     root: Any = ZERO
     done: Any = ZERO
@@ -593,10 +626,21 @@ def solve(
         values = costs.values[item].reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
         use_auction = start.work.lists and auction_matrix(costs, values, start, epsilons, options, control)
         ending: Any = STOPPED
-        for run in (assign_free_rows, solve_matrix) if use_auction else (solve_matrix,):
+        if use_auction and isinstance(costs, SparseCosts) and NONE in start.state.row_match:
+            violation = find_violation(costs, control)
+            if violation is not None:
+                solution.ending[item] = INFEASIBLE
+                return solution._replace(violating_rows=violation[0], violating_columns=violation[1])
+        sparse = isinstance(costs, SparseCosts) and n == m
+        for after_auction in (True, False) if use_auction else (False,):
             if control.stopped:
                 break
-            ending, root, done = run(values, start, control.monitor())
+            if not after_auction:
+                ending, root, done = solve_matrix(values, start, control.monitor())
+            elif sparse:
+                ending, root, done = finish_sparse(values, start, repair, control.monitor())
+            else:
+                ending, root, done = assign_free_rows(values, start, control.monitor())
             if ending != OVERFLOW:
                 break  # otherwise prices got too low for 64 bits: solve again without the auction
         solution.ending[item] = ending
