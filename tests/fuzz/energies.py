@@ -43,9 +43,10 @@ MOST = exact(sys.float_info.max)
 
 
 def make(random: Random, quick: bool = False) -> Case:
-    kind = random.choice(["binary", "binary", "expansion", "expansion", "swap", "graph", "graph", "denoise"])
-    if kind == "binary":
-        return _make_binary(random)
+    kinds = ["binary", "binary", "partial", "expansion", "expansion", "swap", "graph", "graph", "denoise"]
+    kind = random.choice(kinds)
+    if kind in ("binary", "partial"):
+        return _make_binary(random, kind)
     if kind == "denoise":
         return _make_denoise(random)
     floats = random.random() < 0.7
@@ -88,7 +89,7 @@ def _distance(random: Random, labels: int, floats: bool, metric: bool) -> Any:
     return [[unit * min(abs(a - b), 2) for b in range(labels)] for a in range(labels)]
 
 
-def _make_binary(random: Random) -> Case:
+def _make_binary(random: Random, kind: str) -> Case:
     n = random.randrange(1, 6)
     style = random.choice(["tiny", "small", "middle"])
     floats = random.random() < 0.6
@@ -102,7 +103,7 @@ def _make_binary(random: Random) -> Case:
     for pair in itertools.combinations(range(n), 2):
         if random.random() < 0.5:
             a, d, b, c = number(), number(), number(), number()
-            least = _above(exact(a) + exact(d) - exact(b), floats)
+            least = c if kind == "partial" else _above(exact(a) + exact(d) - exact(b), floats)
             if least is None:
                 continue
             pairs.append(random.sample(pair, 2))
@@ -114,7 +115,7 @@ def _make_binary(random: Random) -> Case:
         cubes = [[[[0, most], [most, most]], [[most, most], [most, 0]]]]
     unary = [[number(), number()] for _ in range(n)]
     return {
-        "kind": "binary",
+        "kind": kind,
         "unary": unary,
         "pairs": pairs,
         "tables": tables,
@@ -175,6 +176,36 @@ def _check_binary(case: Case, tally: Tally) -> None:
         require(off <= room, "wrong energy", f"{result.upper_bound}, off by {_show(off)}")
     require(result.status in ("optimal", "approximate"), "a status", result.status)
     result.verify()
+
+
+def _check_partial(case: Case, tally: Tally) -> None:
+    """Check that the labels that are proved raise no energy, and that both bounds hold."""
+    energy = BinaryEnergy(case["unary"], case["pairs"], case["tables"], case["triples"], case["cubes"])
+    n = len(case["unary"])
+    energies = {x: sum(_binary_terms(case, x)) for x in itertools.product((0, 1), repeat=n)}
+    least = min(energies.values())
+    try:
+        result = minimize_energy(energy, partial=True, threads=1)
+    except CapacityOverflowError:
+        require(2 * abs(least) > MOST, "refused, although it fits float64")
+        tally["refused"] += 1
+        return
+    result.verify()
+    labels, room = result.labels.tolist(), exact(result.room)
+    for x, cost in energies.items():
+        put = energies[tuple(b if a < 0 else a for a, b in zip(labels, x, strict=True))]
+        require(put <= cost + room, "labels raise an energy", f"by {_show(put - cost)}")
+        if isinstance(result.lower_bound, int) and cost == least:
+            every = zip(labels, x, result.in_every_minimum.tolist(), strict=True)
+            require(all(a == b for a, b, sure in every if sure), "a minimum with another label")
+    lower, upper = result.lower_bound, result.upper_bound
+    require(lower == -math.inf or exact(lower) <= least + room, "a lower bound that is none")
+    rounding = room + (abs(least) >> 50)
+    require(upper == math.inf or exact(upper) >= least - rounding, "an upper bound that is none")
+    if result.status == "optimal":
+        require(abs(exact(upper) - least) <= exact(result.gap), "wrong energy")
+    tally[result.status] += 1
+    tally["proved labels"] += sum(label >= 0 for label in labels)
 
 
 def _binary_terms(case: Case, labels: Sequence[int]) -> Iterator[int]:
@@ -299,6 +330,7 @@ def _denoise_energy(case: Case, new: Sequence[int]) -> Fraction:
 
 CHECKS = {
     "binary": _check_binary,
+    "partial": _check_partial,
     "expansion": _check_labels,
     "swap": _check_labels,
     "graph": _check_labels,
