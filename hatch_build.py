@@ -91,6 +91,8 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
             build = [sys.executable, Path(self.root, "native", "build.py"), "--wheel", "--library", library]
             subprocess.run([*build, "--stars", str(least_stars())], check=True)  # type: ignore[list-item]
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-        build_data["tag"] = f"cp311-abi3-{platform}"
+        version = f"cp3{sys.version_info.minor}"
+        python = f"{version}-{version}t" if native.FREE_THREADED else "cp311-abi3"
+        build_data["tag"] = f"{python}-{platform}"
         build_data["pure_python"] = False
         build_data["force_include"][str(library)] = f"preflow/{library.name}"

@@ -1,17 +1,24 @@
 """Compile the kernels ahead of time into one extension module, in a wheel for all versions of Python.
 
-    python native/build.py [--jobs N] [--stars 0|1|2] [--wheel]
+    python native/build.py [--jobs N] [--stars 0|1|2] [--wheel] [--machine aarch64]
 
 1. Numba turns each kernel, for each kind of arguments in kinds.txt, into LLVM bitcode, with a function around
    it that takes its arguments as 64-bit words.
 2. LLVM optimises the bitcode for each level of CPUs and writes an object file: in a source tree only for
    the level of this CPU, for a wheel for all levels.
-3. A C compiler links the objects with dispatch.c into ``src/preflow/_kernels.abi3.so``.
+3. A C compiler links the objects with dispatch.c into ``src/preflow/_kernels.abi3.so``. A free-threaded
+   Python has no stable ABI: there the library is named after the version of Python, and serves it alone.
 
 Bitcode and objects are kept in the user's cache folder under a hash of the code that they come from. So only
 edited kernels are compiled again, in whatever clone. The library of a source tree holds for one version of
 Python, by whose instructions it knows the code: see ``preflow.kernels.fingerprint``. ``--stars`` leaves to
 Numba the kinds that have fewer stars in kinds.txt; a library that has more already stays.
+
+``--machine`` compiles for another machine with the same operating system, whose C compiler CC names:
+
+    CC=aarch64-linux-gnu-gcc python native/build.py --wheel --machine aarch64 --library FILE
+
+The build of a wheel does so if _PYTHON_HOST_PLATFORM is that platform, such as linux-aarch64.
 
 Processes end soon after the one that started them, and Ctrl-C leaves nothing half written: the next build
 goes on from what is kept.
@@ -43,7 +50,10 @@ from typing import NamedTuple, TypeVar
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 KINDS = ROOT / "src" / "preflow" / "kernels" / "kinds.txt"
-LIBRARY = ROOT / "src" / "preflow" / ("_kernels.pyd" if sys.platform == "win32" else "_kernels.abi3.so")
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+STABLE_SUFFIX = ".pyd" if sys.platform == "win32" else ".abi3.so"
+SUFFIX = sysconfig.get_config_var("EXT_SUFFIX") if FREE_THREADED else STABLE_SUFFIX
+LIBRARY = ROOT / "src" / "preflow" / f"_kernels{SUFFIX}"
 
 #: The version of Numba, some of whose classes translate.py replaces. PREFLOW_NUMBA=any tries another.
 NUMBA = "0.68.1"
@@ -104,6 +114,11 @@ def read_kinds(path: Path, least: int = 0) -> dict[str, list[str]]:
     return found
 
 
+def machine() -> str:
+    """Return the machine that is compiled for, as in LEVELS: this one, or that of the variable of Python."""
+    return os.environ.get("_PYTHON_HOST_PLATFORM", "").rpartition("-")[2] or platform.machine()
+
+
 # --- from Python to bitcode ------------------------------------------------------------------------------
 
 
@@ -113,7 +128,7 @@ def versions() -> str:
     import numba
 
     own = hashlib.sha256((HERE / "translate.py").read_bytes()).hexdigest()
-    return f"{numba.__version__} {llvmlite.__version__} {platform.machine()} {own}"
+    return f"{numba.__version__} {llvmlite.__version__} {machine()} {own}"
 
 
 class Translated(NamedTuple):
@@ -233,7 +248,7 @@ def table(functions: Iterable[Function], fingerprints: dict[str, str], suffixes:
 
 def levels_to_compile(check_sources: bool) -> tuple[tuple[str, str, str], ...]:
     """Return the highest level that this CPU has, for a wheel with ``PREFLOW_LEVELS=all`` all levels."""
-    levels = LEVELS[platform.machine()]
+    levels = LEVELS[machine()]
     if len(levels) == 1 or (not check_sources and os.environ.get("PREFLOW_LEVELS") == "all"):
         return levels
     return levels[-1:] if set(FEATURES_OF_V3) <= features_of_cpu() else levels[:1]
@@ -254,7 +269,8 @@ def inputs_hash(kinds_file: Path, check_sources: bool, least: int) -> str:
     """Return a hash of all that the library is made from."""
     levels = " ".join(level[0] for level in levels_to_compile(check_sources))
     files = [*(ROOT / "src" / "preflow").rglob("*.py"), *HERE.glob("*.*"), kinds_file]
-    digest = hashlib.sha256(f"{check_sources} {least} {levels} {NUMBA} {_compiler()}".encode())
+    python = sys.implementation.cache_tag if check_sources or FREE_THREADED else "stable"
+    digest = hashlib.sha256(f"{check_sources} {least} {levels} {NUMBA} {_compiler()} {python}".encode())
     for file in sorted(file for file in files if file.is_file()):
         digest.update(f"{file.name} ".encode() + hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
@@ -287,12 +303,14 @@ def link(tables: str, objects: list[Path], folder: Path, check_sources: bool, li
     command = [*_compiler(), "-O2", "-shared", "-fPIC", "-fvisibility=hidden"]
     command += [f"-DPREFLOW_LEVELS={len(levels)}", f"-DPREFLOW_NEEDS_V3={int(levels[0][0] == 'v3')}"]
     command += [f"-DPREFLOW_CHECK_SOURCES={int(check_sources)}"]
+    command.append("-DPy_GIL_DISABLED=1" if FREE_THREADED else "-DPy_LIMITED_API=0x030B0000")
     command += [f"-I{folder}", f"-I{numpy.get_include()}", f"-I{sysconfig.get_path('include')}"]
     command += [str(HERE / "dispatch.c"), f"@{folder / 'objects.txt'}", "-o", str(partial)]
     if sys.platform == "darwin":
         command += ["-undefined", "dynamic_lookup"]
     elif sys.platform == "win32":  # MinGW, whose libraries have usleep and clock_gettime
-        command += [f"-L{Path(sys.base_prefix, 'libs')}", "-lpython3", "-static", "-lpthread", "-Wl,-s"]
+        python = f"python3{sys.version_info.minor}t" if FREE_THREADED else "python3"
+        command += [f"-L{Path(sys.base_prefix, 'libs')}", f"-l{python}", "-static", "-lpthread", "-Wl,-s"]
         command += ["-Wl,--defsym,__chkstk=___chkstk_ms"]
     else:
         command += ["-lm", f"-Wl,--version-script,{HERE / 'exports.map'}", "-Wl,-s", "-Wl,--gc-sections"]
@@ -310,8 +328,8 @@ def _compiler() -> list[str]:
 
 def obstacle(numba_comes_later: bool = False) -> str | None:
     """Return why the kernels cannot be compiled here, None where they can."""
-    if platform.machine() not in LEVELS:
-        return f"no level of CPUs is known for {platform.machine()}"
+    if machine() not in LEVELS:
+        return f"no level of CPUs is known for {machine()}"
     if shutil.which(_compiler()[0]) is None:
         return f"there is no C compiler ({_compiler()[0]})"
     if not Path(sysconfig.get_path("include"), "Python.h").exists():
@@ -520,7 +538,12 @@ def main() -> None:
     )
     parser.add_argument("--objects", type=Path, help="a folder of bitcode and objects")
     parser.add_argument("--check", action="store_true", help="only say whether the kernels can be compiled")
+    parser.add_argument("--machine", choices=sorted(LEVELS), help="compile for this machine, with --library")
     options = parser.parse_args()
+    if options.machine not in (None, machine()):
+        if options.library == LIBRARY:
+            parser.error("the library of another machine does not belong into this tree: give --library")
+        os.environ["_PYTHON_HOST_PLATFORM"] = f"{sys.platform}-{options.machine}"
     reason = obstacle()
     if reason is not None:
         print(f"the kernels are not compiled ahead of time: {reason}; Numba compiles them on first use")

@@ -9,10 +9,13 @@
  * Where the library has no function for the kind, the call goes to the method "compiled", which asks Numba.
  *
  * The file uses the stable ABI of Python 3.11 and the ABI of NumPy 2, so that one library serves all versions.
- * native/build.py writes entries.h.
+ * A free-threaded Python has another ABI, so each version of it needs a library of its own: there build.py does
+ * not define Py_LIMITED_API. build.py writes entries.h.
+ *
+ * Threads may make their first calls at the same time. They share the dictionary class_names and those of the
+ * entries, which lock themselves, and level, which is the same whoever finds it.
  */
 #define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 #include <structmember.h>
 #include <stdint.h>
@@ -46,7 +49,16 @@ typedef struct {
 } packed;
 
 static PyObject *class_names; /* type -> bytes */
-static PyObject *text_compiled;
+
+/* Return a new reference to what a dictionary has for a key, NULL if it has nothing or on an error. */
+static PyObject *find(PyObject *dictionary, PyObject *key) {
+#ifdef Py_GIL_DISABLED
+    PyObject *found; /* another thread may replace a borrowed one */
+    return PyDict_GetItemRef(dictionary, key, &found) > 0 ? found : NULL;
+#else
+    return Py_XNewRef(PyDict_GetItemWithError(dictionary, key));
+#endif
+}
 
 static char letter_of(int type) {
     switch (type) {
@@ -67,9 +79,9 @@ static char letter_of(int type) {
     }
 }
 
-/* Return a borrowed reference to the name of a class of tuples, as bytes. */
+/* Return the name of a class of tuples, as bytes. */
 static PyObject *name_of(PyObject *type) {
-    PyObject *name = PyDict_GetItemWithError(class_names, type);
+    PyObject *name = find(class_names, type);
     if (name != NULL || PyErr_Occurred()) return name;
     PyObject *module = PyObject_GetAttrString(type, "__module__");
     PyObject *qualname = module ? PyObject_GetAttrString(type, "__qualname__") : NULL;
@@ -78,10 +90,8 @@ static PyObject *name_of(PyObject *type) {
     Py_XDECREF(module);
     Py_XDECREF(qualname);
     Py_XDECREF(text);
-    if (name == NULL) return NULL;
-    int failed = PyDict_SetItem(class_names, type, name);
-    Py_DECREF(name); /* the dictionary keeps it */
-    return failed ? NULL : name;
+    if (name != NULL && PyDict_SetItem(class_names, type, name)) Py_CLEAR(name);
+    return name;
 }
 
 /* Add an argument to a call. Return 1 if no kernel takes a value like this, -1 on an error. */
@@ -130,11 +140,15 @@ static int pack(packed *to, PyObject *value) {
             PyObject *name = name_of((PyObject *)type);
             if (name == NULL) return -1;
             Py_ssize_t size = PyBytes_Size(name);
-            if (to->length + size + 8 > MOST_KIND) return 1;
-            to->kind[to->length++] = '<';
-            memcpy(to->kind + to->length, PyBytes_AsString(name), size);
-            to->length += size;
-            to->kind[to->length++] = '>';
+            int fits = to->length + size + 8 <= MOST_KIND;
+            if (fits) {
+                to->kind[to->length++] = '<';
+                memcpy(to->kind + to->length, PyBytes_AsString(name), size);
+                to->length += size;
+                to->kind[to->length++] = '>';
+            }
+            Py_DECREF(name);
+            if (!fits) return 1;
         }
         to->kind[to->length++] = '(';
         Py_ssize_t size = PyTuple_Size(value);
@@ -221,10 +235,11 @@ static PyObject *entry_call(PyObject *self, PyObject *arguments, PyObject *named
         if (!outcome) {
             PyObject *key = PyBytes_FromStringAndSize(call.kind, call.length);
             if (key == NULL) return NULL;
-            PyObject *index = PyDict_GetItemWithError(known, key);
+            PyObject *index = find(known, key);
             Py_DECREF(key);
             if (index != NULL) {
                 const entry *found = &entries[PyLong_AsSsize_t(index)];
+                Py_DECREF(index);
                 int64_t results[MOST_RESULTS];
                 int32_t status;
                 PyThreadState *state = PyEval_SaveThread();
@@ -241,7 +256,7 @@ static PyObject *entry_call(PyObject *self, PyObject *arguments, PyObject *named
             if (PyErr_Occurred()) return NULL;
         }
     }
-    PyObject *compiled = PyObject_GetAttr(self, text_compiled);
+    PyObject *compiled = PyObject_GetAttrString(self, "compiled");
     if (compiled == NULL) return NULL;
     PyObject *outcome = PyObject_Call(compiled, arguments, named);
     Py_DECREF(compiled);
@@ -347,37 +362,50 @@ static PyMethodDef methods[] = {
     {"hash", hash_of, METH_O, "Return the hash of what a kernel was compiled from."},
     {"kind", kind_of, METH_O, "Return the kind of a tuple of arguments."},
     {NULL, NULL, 0, NULL}};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "preflow._kernels", NULL, -1, methods,
-                                        NULL, NULL, NULL, NULL};
-
 /* Set the level of this CPU; return 0 if it has not even the lowest one. */
 static int find_level(void) {
+    int found = 0;
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return 0;
     int v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
              __builtin_cpu_supports("fma");
     if (PREFLOW_NEEDS_V3 && !v3) return 0; /* compiled in a source tree on another CPU */
-    level = v3 ? PREFLOW_LEVELS - 1 : 0;
+    found = v3 ? PREFLOW_LEVELS - 1 : 0;
 #endif
     const char *chosen = getenv("PREFLOW_CPU_LEVEL"); /* a lower one, for tests */
-    if (chosen != NULL && atoi(chosen) >= 0 && atoi(chosen) < level) level = atoi(chosen);
+    level = chosen != NULL && atoi(chosen) >= 0 && atoi(chosen) < found ? atoi(chosen) : found;
     return 1;
 }
 
-PyMODINIT_FUNC PyInit__kernels(void) {
-    import_array();
+static int execute(PyObject *module) {
+    if (PyArray_ImportNumPyAPI() < 0) return -1;
     if (!find_level()) {
         PyErr_SetString(PyExc_ImportError, "this CPU lacks instructions that the kernels were compiled for");
-        return NULL;
+        return -1;
     }
-    class_names = PyDict_New();
-    text_compiled = PyUnicode_InternFromString("compiled");
-    PyObject *module = PyModule_Create(&definition);
+    PyObject *names = PyDict_New(), *none = NULL; /* only the first ones stay: a module may be executed again */
+    if (names == NULL) return -1;
+    if (!__atomic_compare_exchange_n(&class_names, &none, names, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        Py_DECREF(names);
     PyObject *type = PyType_FromSpec(&entry_spec);
-    if (!class_names || !text_compiled || !module || !type || PyModule_AddObjectRef(module, "Entry", type) ||
-        PyModule_AddIntConstant(module, "CHECK_SOURCES", PREFLOW_CHECK_SOURCES) ||
-        PyModule_AddIntConstant(module, "level", level))
-        return NULL;
-    return module;
+    int failed = !type || PyModule_AddObjectRef(module, "Entry", type) ||
+                 PyModule_AddIntConstant(module, "CHECK_SOURCES", PREFLOW_CHECK_SOURCES) ||
+                 PyModule_AddIntConstant(module, "level", level);
+    Py_XDECREF(type);
+    return failed ? -1 : 0;
 }
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+#ifdef Py_mod_multiple_interpreters /* from 3.12 */
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_mod_gil /* from 3.13 */
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "preflow._kernels", NULL, 0, methods,
+                                        slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__kernels(void) { return PyModuleDef_Init(&definition); }

@@ -11,6 +11,7 @@ is replaced here holds for one version, the one that build.py asks for.
 from __future__ import annotations
 
 import gc
+import platform
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -21,6 +22,7 @@ from numba.core.llvm_bindings import create_pass_builder
 from numba.core.types import functions
 from numba.np.arrayobj import make_array, populate_array
 
+from build import machine
 from preflow.kernels import jit
 from preflow.kernels.kinds import types_of
 
@@ -69,6 +71,20 @@ def _keep_types_of_calls() -> None:
         return found[key][1]
 
     functions.BaseFunction.get_call_type = get_call_type  # type: ignore[method-assign]
+
+
+def write_for(triple: str) -> None:
+    """Let Numba write modules for another machine."""
+    layout = str(llvm.Target.from_triple(triple).create_target_machine().target_data)
+    create = codegen.CPUCodegen._create_empty_module
+
+    def create_empty_module(self: Any, name: str) -> Any:
+        module = create(self, name)
+        if self._data_layout is not None:  # otherwise it is the module of Numba's engine, which runs here
+            module.triple, module.data_layout, self._data_layout = triple, layout, layout
+        return module
+
+    codegen.CPUCodegen._create_empty_module = create_empty_module
 
 
 class _Words:
@@ -175,13 +191,10 @@ def bitcode_of(kernel: Any, kind: str, symbol: str) -> tuple[bytes, str]:
 
 def object_of(bitcode: bytes, symbol: str, name: str, processor: str, features: str) -> bytes:
     """Return an object file with a function under another name, optimised for a CPU as Numba does."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    machine = target.create_target_machine(
+    module = llvm.parse_bitcode(bitcode)
+    machine = llvm.Target.from_triple(module.triple).create_target_machine(
         cpu=processor, features=features, opt=3, reloc="pic", codemodel="default"
     )
-    module = llvm.parse_bitcode(bitcode)
     module.get_function(symbol).name = name
     # The passes that Numba runs, in its order.
     cheap = create_pass_builder(machine, opt=0, loop_vectorize=False, slp_vectorize=False)
@@ -197,4 +210,8 @@ def object_of(bitcode: bytes, symbol: str, name: str, processor: str, features: 
     return bytes(machine.emit_object(module))
 
 
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
 keep_numba_from_emitting()
+if machine() != platform.machine():
+    write_for("-".join([machine(), *llvm.get_process_triple().split("-")[1:]]))

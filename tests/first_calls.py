@@ -1,7 +1,8 @@
 """First calls in a fresh process: with compiled kernels nothing is compiled and nothing is kept.
 
-    python tests/first_calls.py            # make all calls; fail if anything is compiled
-    python tests/first_calls.py --measure  # the time of each, in fresh processes
+    python tests/first_calls.py              # make all calls; fail if anything is compiled
+    python tests/first_calls.py --threads 4  # in four threads at once, each from another one on
+    python tests/first_calls.py --measure    # the time of each, in fresh processes
 
 It needs the installed package only, and runs without Numba.
 """
@@ -14,8 +15,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -132,6 +135,19 @@ def run(names: list[str]) -> None:
     assert not loaded, loaded
 
 
+def run_in_threads(count: int) -> None:
+    """Make all calls in several threads at once, each from another one on; fail as `run` does."""
+    names = list(CALLS)
+    begin = threading.Barrier(count)
+
+    def work(number: int) -> None:
+        begin.wait()
+        run(names[number % len(names) :] + names[: number % len(names)])
+
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(work, range(count)))
+
+
 def measure() -> None:
     """Print the median times of five fresh processes for each call."""
     for name in CALLS:
@@ -155,11 +171,15 @@ def main() -> None:
     )
     parser.add_argument("calls", nargs="*", choices=[*CALLS, []], help="default: all")
     parser.add_argument("--measure", action="store_true", help="five fresh processes for each call")
+    parser.add_argument("--threads", type=int, help="make all calls in this number of threads at once")
     options = parser.parse_args()
     if options.measure:
         measure()
     else:
-        run(options.calls or list(CALLS))
+        if options.threads:
+            run_in_threads(options.threads)
+        else:
+            run(options.calls or list(CALLS))
         print("without Numba" if find_spec("numba") is None else "Numba is installed, and was not loaded")
 
 

@@ -8,6 +8,7 @@ are: see :mod:`preflow.lazy` and :class:`preflow.solving.read_only.ReadOnlyArray
 from __future__ import annotations
 
 import sys
+import threading
 from functools import cached_property, wraps
 from types import FunctionType
 
@@ -35,6 +36,7 @@ ELSEWHERE = {
 }
 #: The classes whose members are eager.
 _CLASSES: set[type] = set()
+_changing = threading.Lock()
 
 
 def eager(thing: Thing) -> Thing:
@@ -44,10 +46,11 @@ def eager(thing: Thing) -> Thing:
     """
     if isinstance(thing, type):
         package = __name__.partition(".")[0]
-        for owner in thing.__mro__:
-            if owner not in _CLASSES and owner.__module__.partition(".")[0] == package:
-                _CLASSES.add(owner)
-                _make_members_eager(owner)
+        with _changing:
+            for owner in thing.__mro__:
+                if owner not in _CLASSES and owner.__module__.partition(".")[0] == package:
+                    _CLASSES.add(owner)
+                    _make_members_eager(owner)
     return _outside_of_graphs(thing) if isinstance(thing, FunctionType) else thing  # type: ignore[return-value]
 
 

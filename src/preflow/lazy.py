@@ -23,11 +23,13 @@ def names_of_stub(
     """
     load: Callable[[str], object]
     load, directory, names = lazy_loader.attach_stub(package, file)
+    functions: dict[str, FunctionType] = {}
 
     def load_or_hint(name: str) -> object:
         if name in names or name.startswith("_"):
             found = eager(load(name))
-            if isinstance(found, FunctionType):  # pickles find it here
+            if isinstance(found, FunctionType):  # pickles find it here, the same one in all threads
+                found = functions.setdefault(name, found)
                 found.__module__ = package
                 setattr(sys.modules[package], name, found)
             return found

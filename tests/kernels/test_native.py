@@ -8,6 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +114,40 @@ def test_every_kind_of_argument_arrives_as_with_numba(library: Any) -> None:
     array = np.zeros(3, dtype=np.int32)
     assert entry(library, native_samples.fill)(array, 5) is None
     assert array.tolist() == [5, 5, 5]
+
+
+@needs_compiler
+def test_threads_that_call_at_the_same_time_first_get_what_one_gets(library: Any) -> None:
+    """Every round has new classes of tuples, whose names all threads look for, and new entries."""
+    threads, values = 8, np.arange(3.0)
+    begin, old = threading.Barrier(threads), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for number in range(100):
+            fresh = type(f"Fresh{number}", (Outer,), {"__module__": "tests.support"})
+            argument, first = (fresh(None, True, None),), entry(library, native_samples.first)
+
+            def call(_: int, argument: Any = argument, first: Any = first) -> tuple[Any, Any]:
+                begin.wait()
+                return library.kind(argument), first(values + 1)
+
+            with ThreadPoolExecutor(threads) as pool:
+                found = set(pool.map(call, range(threads)))
+            assert found == {(f"<tests.support.Fresh{number}>(n?n)", (1.0, 3, 8))}
+    finally:
+        sys.setswitchinterval(old)
+
+
+@needs_library
+def test_threads_may_make_their_first_calls_at_the_same_time() -> None:
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, ROOT / "tests" / "first_calls.py", "--threads", "6"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
 
 
 @needs_compiler

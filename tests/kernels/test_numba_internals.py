@@ -124,6 +124,32 @@ def test_an_object_has_the_function_that_numba_compiles() -> None:
         assert function(words.ctypes.data, found.ctypes.data) == 0
         assert found[0] == 13.0, found
     """
+    run_alone(code)
+
+
+def run_alone(code: str, **variables: str) -> None:
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "native")])
-    environment = {**os.environ, "PYTHONPATH": path, "PREFLOW_NATIVE": "0"}
+    environment = {**os.environ, "PYTHONPATH": path, "PREFLOW_NATIVE": "0", **variables}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+@pytest.mark.parametrize(("machine", "number"), [("x86_64", 62), ("aarch64", 183)])
+def test_an_object_is_for_the_machine_that_is_asked_for(machine: str, number: int) -> None:
+    """`number` stands in the header of an ELF file. A pause is another instruction on each machine."""
+    code = f"""if 1:
+        from preflow.kernels.atomics import pause
+        from preflow.kernels.kernel import kernel
+        import build, translate
+
+        @kernel
+        def wait(count):
+            for _ in range(count):
+                pause()
+
+        bitcode, result = translate.bitcode_of(wait, "q", "wait_for")
+        (_, cpu, features), *_ = build.LEVELS[build.machine()]
+        code = translate.object_of(bitcode, "wait_for", "renamed", cpu, features)
+        assert code[:4] == b"\\x7fELF"
+        assert int.from_bytes(code[18:20], "little") == {number}
+    """
+    run_alone(code, _PYTHON_HOST_PLATFORM=f"linux-{machine}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
 from functools import partial
 
@@ -104,11 +103,11 @@ def _prefetch(to_write: bool, builder: Untyped, dtype: Untyped, pointer: Untyped
 
 
 def _pause(context: Untyped, builder: Untyped, kinds: Untyped, values: Untyped) -> Untyped:
-    machine = platform.machine()
-    if machine in ("x86_64", "AMD64"):
+    machine = builder.module.triple.partition("-")[0]
+    if machine == "x86_64":
         spin_hint = ir.FunctionType(ir.VoidType(), [])
         builder.call(cgutils.get_or_insert_function(builder.module, spin_hint, "llvm.x86.sse2.pause"), [])
-    elif machine in ("aarch64", "arm64"):
+    elif machine.startswith(("aarch64", "arm64")):
         hint = ir.FunctionType(ir.VoidType(), [ir.IntType(32)])
         function = cgutils.get_or_insert_function(builder.module, hint, "llvm.aarch64.hint")
         builder.call(function, [ir.Constant(ir.IntType(32), YIELD_HINT)])

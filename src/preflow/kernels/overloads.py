@@ -27,8 +27,9 @@ def load_overloads() -> None:
     """Load the overloads of all modules imported so far."""
     with loading:
         while _waiting:
-            import_module(_waiting[-1])
-            _waiting.pop()  # not before: after Ctrl-C the next kernel loads them
+            module = _waiting[-1]
+            import_module(module)  # it may add others, as may threads that import something
+            _waiting.remove(module)  # not before: after Ctrl-C the next kernel loads them
 
 
 class Intrinsic:

@@ -45,7 +45,8 @@ def find_method(methods: Sequence[Method], name: str, threads: int | None = None
     for method in everything:
         if name in method.variants:
             return method.variant(name)
-    if load_entry_points():
+    load_entry_points()
+    if everything != (*methods, *outside_methods(methods)):  # they, or another thread, registered some
         return find_method(methods, name, threads)
     listed = ", ".join(["auto", *map(_with_aliases, everything)])
     known = [each for method in everything for each in (method.name, *method.other_names)]

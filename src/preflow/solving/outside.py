@@ -5,6 +5,7 @@ They are kept by the folder of their problem, in which max_flow and min_cut are 
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ GROUP = "preflow.methods"
 REGISTERED: dict[str, list[OutsideMethod]] = {}
 #: Whether entry points have been looked for: True once they have.
 LOOKED_FOR: list[bool] = []
+#: Held while a method is registered, and while entry points are loaded: they may ask for all methods.
+_registering, _loading = threading.Lock(), threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,11 @@ def register(problem: Problem, method: OutsideMethod, *, replace: bool) -> None:
 
     InvalidInputError: another method has one of its names.
     """
+    with _registering:
+        _register(problem, method, replace)
+
+
+def _register(problem: Problem, method: OutsideMethod, replace: bool) -> None:
     kept = REGISTERED.setdefault(problem.folder, [])
     others = [other for other in kept if other.name != method.name]
     if len(others) < len(kept) and not replace and method not in kept:
@@ -81,14 +89,18 @@ def _names(method: Method) -> Iterator[str]:
     yield from (method.name, *method.other_names, *method.old_names)
 
 
-def load_entry_points() -> bool:
-    """Let other packages register their methods, once; return whether this was the first call.
+def load_entry_points() -> None:
+    """Let other packages register their methods, once.
 
     A package that fails gives a warning, so that the methods of others remain usable.
     """
-    if LOOKED_FOR:
-        return False
-    LOOKED_FOR.append(True)
+    with _loading:
+        if not LOOKED_FOR:
+            LOOKED_FOR.append(True)
+            _load_entry_points()
+
+
+def _load_entry_points() -> None:
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP):
@@ -98,6 +110,5 @@ def load_entry_points() -> bool:
             warnings.warn(
                 f"the methods of {entry.value} could not be registered: {type(error).__name__}: {error}",
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-    return True

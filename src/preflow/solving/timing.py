@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 #: When the compilations that are under way began, the outermost first, and how long earlier ones took.
 _began: list[float] = []
 _earlier = 0.0
+#: Held while these change.
+_counting = threading.Lock()
 #: What is compiled, as in "max_flow for int32"; empty where nothing is.
 _compiled = ""
 
@@ -16,18 +19,20 @@ _compiled = ""
 def begin_compiling(what: str = "") -> None:
     """Count the time from now on, for `what`; compilations that begin before its end are part of it."""
     global _compiled
-    if not _began:
-        _compiled = what
-    _began.append(time.perf_counter())
+    with _counting:
+        if not _began:
+            _compiled = what
+        _began.append(time.perf_counter())
 
 
 def end_compiling(depth: int | None = None) -> None:
     """Stop counting for the compilation that began last, or for all but the first `depth`."""
     global _earlier
-    depth = len(_began) - 1 if depth is None else depth
-    if depth == 0 and _began:
-        _earlier += time.perf_counter() - _began[0]
-    del _began[depth:]
+    with _counting:
+        depth = len(_began) - 1 if depth is None else depth
+        if depth == 0 and _began:
+            _earlier += time.perf_counter() - _began[0]
+        del _began[depth:]
 
 
 def compilations() -> int:
@@ -42,7 +47,10 @@ def what_is_compiled() -> str:
 
 def compile_seconds() -> float:
     """Return the time this process has spent compiling kernels so far."""
-    return _earlier + (time.perf_counter() - _began[0] if _began else 0.0)
+    if not _began:
+        return _earlier
+    with _counting:
+        return _earlier + sum(time.perf_counter() - begin for begin in _began[:1])
 
 
 @contextmanager
