@@ -80,7 +80,7 @@ $(VENV)/.base:
 	@echo "setting up an environment in $(VENV): half a minute"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "preflow needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	touch $@
 
 $(VENV)/.vision: $(VENV)/.base pyproject.toml
@@ -88,13 +88,13 @@ $(VENV)/.vision: $(VENV)/.base pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.base pyproject.toml
-	$(BIN)/python -m pip install --quiet -e '.[build,dev,vision,networkx]'
+	$(BIN)/python -m pip install --quiet --group dev -e '.[build,vision,networkx]'
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.base pyproject.toml
-	$(BIN)/python -m pip install --quiet -e '.[build,docs]'
+	$(BIN)/python -m pip install --quiet --group docs -e '.[build]'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.base pyproject.toml
-	$(BIN)/python -m pip install --quiet -e '.[build,vision,bench]'
+	$(BIN)/python -m pip install --quiet --group bench -e '.[build,vision]'
 	touch $@

@@ -26,7 +26,7 @@ BLOCKS = [
 ]
 
 
-#: Packages that the extra ``dev`` lacks, or that some platform lacks.
+#: Packages that the group ``dev`` lacks, or that some platform lacks.
 OPTIONAL = ("dask", "jax", "ray", "torch")
 
 
