@@ -20,7 +20,7 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 2149,  # aliases of arrays have types; statistics are tables; errors name items, of batches too
+    ".": 2154,  # aliases of arrays have types; errors name items, of batches too; locks of first calls
     "assignment": 12086,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
     "bipartite": 5234,  # columns of tables are named; small calls
     "certify": 5067,  # what a cut allows, with lower bounds; proofs of pits and of rankings
@@ -43,7 +43,7 @@ LINES = {
     "papers": 7673,  # pieces of several solvers are beside them; locks of vertices, barriers of blocks
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 6483,  # jobs in tables; diagonals, also of singular matrices; dearest pairs; assignments
-    "solving": 2191,  # small instances by one kernel each; the road of small calls
+    "solving": 2211,  # small instances by one kernel each; locks of what threads share
     "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
     "transportation": 5518,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10906,  # many labels in paint; holes in phases; partial labels of roof duality; layers
