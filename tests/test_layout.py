@@ -241,6 +241,7 @@ IMPORTED_BY_SOLVERS = {
     ("papers.wu_he_hong.cuda_hybrid", "papers.wu_he_hong.cuda_lockfree"): (
         "the kernel of their system without its searches"
     ),
+    ("papers.wu_he_hong.cuda_locks", "papers.wu_he_hong.cuda_lockfree"): "the same but for its kernel",
 }
 
 

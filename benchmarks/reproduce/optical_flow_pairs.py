@@ -67,7 +67,8 @@ def read_pair(folder: Path) -> Pair:
         raise InvalidInputError(f"{names[2]} is no motion of frames of {before.shape[1]} x {before.shape[0]}")
     truth = words[3:].reshape(height, width, 2)[:, :, ::-1].astype(np.float64)
     truth[np.abs(truth).max(axis=2) > UNKNOWN] = np.nan
-    return Pair(*(each.mean(axis=2) if each.ndim == 3 else each for each in (before, after)), truth)
+    before, after = (each.mean(axis=2) if each.ndim == 3 else each for each in (before, after))
+    return Pair(before, after, truth)
 
 
 def corners(frame: Frame) -> Points:

@@ -110,7 +110,7 @@ def test_parts_with_instances_of_their_own_are_measured_apart() -> None:
     assert growth[1:3] == ["--out", "a/b/growth"]
     assert names(PROBLEMS["max_flow"].suites["lupinska"].cases(()))[0] == "grid 8x8 seed 0"
     whole = command.read(["lupinska", "--out=a", "--seeds", "2", "--small"])
-    assert list(whole.runs) == ["", "growth", "arc-fixing", "optical-flow"]
+    assert list(whole.runs) == ["", "growth", "arc-fixing", "optical-flow", "optical-flow-pairs"]
     assert command.arguments_of_program(whole, "optical-flow") == [
         "--out=a/optical-flow",
         "--small",

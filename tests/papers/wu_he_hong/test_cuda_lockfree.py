@@ -127,7 +127,7 @@ def test_without_gap_vertices_that_a_search_misses_keep_their_heights(
     assert dead[False] <= dead[True]
 
 
-@pytest.mark.parametrize("method", ["cuda-hybrid", "cuda-lockfree", "cuda-locks"])
+@pytest.mark.parametrize("method", ["cuda-hybrid", "cuda-lockfree"])
 @pytest.mark.parametrize(("family", "size"), [("rmf-wide", "4x3"), ("rlg-wide", "8x6"), ("ac-dense", "12")])
 def test_one_step_after_an_exact_search_never_relabels(method: str, family: str, size: str) -> None:
     problem = FAMILIES[family].generate(size, seed=1)

@@ -47,7 +47,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -61,9 +61,6 @@ from ...graph.residual import ResidualArrays
 from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ...stats import ARC_SCANS, PUSHES, RELABELS
-
-if TYPE_CHECKING:
-    from .cuda_locks import LockArguments
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: What the threads of a launch did, and on how many vertices in the last cycle.
@@ -131,6 +128,22 @@ def make_steps(device: Device, net: DeviceNetwork, cycles: int, control: Control
     )
 
 
+class Steps(Protocol):
+    """What the arguments of kernels that push and relabel have in common."""
+
+    @property
+    def net(self) -> DeviceNetwork:
+        """The network."""
+
+    @property
+    def counts(self) -> AnyArray:
+        """What the threads do."""
+
+    @property
+    def watch(self) -> AnyArray:
+        """How they learn that the solve is to stop."""
+
+
 def make_search(device: Device, net: DeviceNetwork) -> SearchArguments:
     """Return the arguments of a search while nothing moves, with the heights."""
     xp = device.xp
@@ -148,7 +161,7 @@ def make_search(device: Device, net: DeviceNetwork) -> SearchArguments:
 
 def launch_steps(
     device: Device,
-    steps: StepArguments | LockArguments,
+    steps: Steps,
     most_blocks: int,
     source: Path = SOURCE,
     kernel: str = "take_steps",
@@ -157,10 +170,11 @@ def launch_steps(
     blocks = -(-steps.net.num_vertices // device.block_threads)
     steps.counts[:] = 0
     steps.watch[:] = 0
-    device.launch(source, kernel, max(1, min(blocks, most_blocks)), device.block_threads, steps)
+    arguments = cast("tuple[object, ...]", steps)
+    device.launch(source, kernel, max(1, min(blocks, most_blocks)), device.block_threads, arguments)
 
 
-def read_counts(device: Device, steps: StepArguments | LockArguments, control: Control) -> Array:
+def read_counts(device: Device, steps: Steps, control: Control) -> Array:
     """Wait for the kernels to end, add up their operations, and return the counts."""
     device.synchronize()
     counts = device.to_host(steps.counts)
