@@ -337,7 +337,7 @@ def _made_again(kind: type[PreflowError], args: tuple[Any, ...]) -> PreflowError
     return kind.__new__(kind, *args)
 
 
-def _some(numbers: tuple[Any, ...], most: int = 10) -> str:
-    """Return the first few numbers as text."""
-    more = f", ... ({len(numbers):,})" if len(numbers) > most else ""
-    return ", ".join(map(str, numbers[:most])) + more
+def _some(numbers: tuple[Any, ...]) -> str:
+    """Return the first ten numbers as text."""
+    more = f", ... ({len(numbers):,})" if len(numbers) > 10 else ""
+    return ", ".join(map(str, numbers[:10])) + more

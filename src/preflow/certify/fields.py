@@ -80,24 +80,24 @@ def check_flag(value: object, name: str) -> None:
     check_kind(value, name, bool)
 
 
-def check_seconds(value: object, name: str = "seconds") -> None:
+def check_seconds(value: object) -> None:
     """Raise VerificationError unless a field has times by name, or is one."""
     times = value if isinstance(value, dict) else {"": value}
     for phase, taken in times.items():
-        check_kind(phase, f"a name of {name}", str)
-        if not 0 <= checked_number(taken, name) < math.inf:
-            raise VerificationError(f"{name} has {taken!r}")
+        check_kind(phase, "a name of seconds", str)
+        if not 0 <= checked_number(taken, "seconds") < math.inf:
+            raise VerificationError(f"seconds has {taken!r}")
 
 
-def check_falling(values: object, name: str) -> tuple[int | float, ...]:
-    """Return a field that is a tuple of at least one number, none of which exceeds the one before it.
+def check_history(values: object) -> tuple[int | float, ...]:
+    """Return a history of at least one number, none of which exceeds the one before it.
 
     VerificationError: it is not.
     """
-    check_kind(values, name, tuple)
-    numbers = tuple(checked_number(value, f"an entry of {name}") for value in values)  # type: ignore[attr-defined]
+    check_kind(values, "history", tuple)
+    numbers = tuple(checked_number(value, "an entry of history") for value in values)  # type: ignore[attr-defined]
     if not numbers or any(after > before for before, after in pairwise(numbers)):
-        raise VerificationError(f"{name} does not fall: {values!r}")
+        raise VerificationError(f"history does not fall: {values!r}")
     return numbers
 
 

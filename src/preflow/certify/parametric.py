@@ -119,7 +119,7 @@ def check_piece_flows(network: LinearNetwork, flows: PieceFlows) -> None:
     values = list(zip(numerator.tolist(), denominator.tolist(), strict=True))
     if any(p * s > r * q for (p, q), (r, s) in pairwise(values)):
         raise VerificationError("the values of the pieces decrease")
-    if not _fits_int64(network, flows, n):
+    if not _fits_int64(network, flows):
         network, flows = network.of_any_size(), flows.of_any_size()
     q, p = flows.denominator[piece], flows.numerator[piece]
     # Capacities from earlier and to later pieces.
@@ -157,7 +157,7 @@ def check_piece_flows(network: LinearNetwork, flows: PieceFlows) -> None:
         raise VerificationError(f"the flow at vertex {int(wrong.argmax())} saturates no cut")
 
 
-def _fits_int64(network: LinearNetwork, flows: PieceFlows, num_vertices: int) -> bool:
+def _fits_int64(network: LinearNetwork, flows: PieceFlows) -> bool:
     """Return whether all numbers are int64, and no sum of the proof can wrap."""
     if any(values.dtype != np.int64 for values in (*vars(network).values(), *flows)):
         return False

@@ -29,11 +29,13 @@ def draw_picture(ax: Axes | None, pixels: Array) -> Axes:
     return axes
 
 
-def draw_with_bar(ax: Axes | None, values: NDArray[np.float64], name: str, colours: str = "viridis") -> Axes:
+def draw_with_bar(ax: Axes | None, values: NDArray[np.float64], name: str) -> Axes:
     """Draw numbers as colours, with a colour bar; unknown ones are black."""
     axes = axes_for(ax, size=_size(values.shape[0], values.shape[1], bar=1.0))
     axes.set_facecolor("black")
-    image = axes.imshow(np.where(np.isfinite(values), values, np.nan), cmap=colours, interpolation="nearest")
+    image = axes.imshow(
+        np.where(np.isfinite(values), values, np.nan), cmap="viridis", interpolation="nearest"
+    )
     axes.figure.colorbar(image, ax=axes, label=name, shrink=0.8)
     axes.set_xticks([])
     axes.set_yticks([])

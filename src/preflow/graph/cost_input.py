@@ -54,27 +54,18 @@ def as_costs(
     sizes: AnyArray = None,
     threads: int = 1,
     check: bool = True,
-    may_be_huge: bool = False,
 ) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
     """Return the costs that linear_assignment accepts, checked by `threads` threads.
 
     The result is on a GPU if the input is. With ``check=False`` the sizes of dense costs on the host are left
-    for :meth:`DenseCosts.fitted` to check. Floats that are `huge` are refused, unless they may be.
+    for :meth:`DenseCosts.fitted` to check.
     InvalidInputError: no numbers, NaN, infinitely good costs, integers that compete over a range of more than
     2**60 (on a GPU, integers beyond 2**59), a shape without two dimensions, or sizes that its matrices cannot
     have.
     """
     if not isinstance(maximize, bool | np.bool_):
         raise InvalidInputError(f"maximize must be True or False, got {maximize!r}")
-    found = _read(cost, bool(maximize), sizes, threads, check)
-    if not may_be_huge and not isinstance(found, PointCosts) and found.huge:
-        raise InvalidInputError("the costs are too large to be added up")
-    return found
-
-
-def _read(
-    cost: AnyArray, maximize: bool, sizes: AnyArray, threads: int, check: bool
-) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
+    maximize = bool(maximize)
     if isinstance(cost, PointCosts | CostEdges) or hasattr(cost, "tocsr"):
         if sizes is not None:
             raise InvalidInputError("sizes are those of a batch of dense matrices, which cost is not")

@@ -323,15 +323,13 @@ class MinCostCall(Call[CostNetwork]):
             sent = not left and (exact or self._sends(flow))
             return _Attempt(flow, potentials, state, cost=flow_cost(network, flow), sent=sent)
 
-    def _feasible(
-        self, standard: Standardised, start: FlowState | None, solve: HostSolver | None = None
-    ) -> FlowState:
+    def _feasible(self, standard: Standardised, start: FlowState | None) -> FlowState:
         """Solve a standard form.
 
         InfeasibleFlowError: it has no feasible flow, and not by rounding alone.
         """
         network, form, exponent = self.instance, standard.form, standard.amount_exponent
-        solve = solve or self._solver()
+        solve = self._solver()
         with self.timed("solve"):
             state = solve(form, start, self.options, self.control)
             if state.ending == "infeasible" and exponent is not None:

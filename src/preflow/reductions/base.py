@@ -271,7 +271,7 @@ def read_limits(values: ArrayLike, count: int, name: str) -> NDArray[np.int64]:
 
 def one_matrix(cost: AnyArray, maximize: bool = False) -> DenseCosts | SparseCosts:
     """Return one matrix of costs in host memory."""
-    costs: Any = as_costs(cost, maximize, may_be_huge=True)
+    costs: Any = as_costs(cost, maximize)
     if not isinstance(costs, DenseCosts | SparseCosts) or costs.leading:
         raise InvalidInputError("cost must be one matrix, dense or sparse, in host memory")
     if costs.base is not None:

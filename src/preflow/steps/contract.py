@@ -425,9 +425,9 @@ class Contraction(Applied[FlowProblem]):
         return up, down
 
 
-def sampled_capacities(capacity: Array, most: int = CAPACITIES) -> Array:
+def sampled_capacities(capacity: Array) -> Array:
     """Return a sample of the positive capacities, ascending."""
-    sample = capacity[:: max(1, len(capacity) // most)]
+    sample = capacity[:: max(1, len(capacity) // CAPACITIES)]
     return np.sort(sample[sample > 0])
 
 

@@ -215,7 +215,6 @@ class TransportCall(Call[Any]):
                 with_edges_read(cost, shape=shape, **names),
                 False,
                 threads=request.most_threads,
-                may_be_huge=True,
             )
         if getattr(costs, "base", None) is not None:
             raise InvalidInputError("integer costs are at most 2**59 in size")

@@ -62,8 +62,8 @@ from ..arrays import Array
 from ..certify.exact import accurate_sum
 from ..certify.fields import (
     check_count,
-    check_falling,
     check_flag,
+    check_history,
     check_kind,
     check_seconds,
     checked_host_array,
@@ -203,7 +203,7 @@ def checked_labels(found: Any, shape: tuple[int, ...], num_labels: int) -> NDArr
 
 def check_search(found: Any, energy: int | float, room: float) -> None:
     """Check what a labelling says of its search; its energy may differ from `energy` by `room`."""
-    stated, history = checked_number(found.energy, "energy"), check_falling(found.history, "history")
+    stated, history = checked_number(found.energy, "energy"), check_history(found.history)
     if not abs(energy - stated) <= room:
         raise VerificationError(f"the labelling has not the energy {found.energy}")
     if history[-1] != stated:

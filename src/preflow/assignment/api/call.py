@@ -109,7 +109,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         """Read the costs and choose the method."""
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
-            costs = as_costs(cost, maximize, sizes, request.most_threads, check=False, may_be_huge=True)
+            costs = as_costs(cost, maximize, sizes, request.most_threads, check=False)
 
         def plan() -> Plan:
             # A caller who names a number of threads wants the CPU, even if the costs are on a GPU.

@@ -87,7 +87,7 @@ def read_problem(
     cost: AnyArray, maximize: bool, sizes: AnyArray, unmatched_cost: AnyArray, request: Request
 ) -> tuple[HostCostsOfPairs | DeviceCosts, Problem]:
     """Return the costs of pairs where the caller has them, and the problem, checked."""
-    given = as_costs(cost, maximize, sizes, request.most_threads, may_be_huge=True)
+    given = as_costs(cost, maximize, sizes, request.most_threads)
     costs: HostCostsOfPairs = given.on_host() if isinstance(given, DeviceCosts) else given
     if costs.base is not None:
         raise InvalidInputError("with unmatched_cost, integer costs are at most 2**59 in size")

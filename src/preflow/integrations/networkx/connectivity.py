@@ -110,9 +110,9 @@ def _ends(read: Read, s: Node, t: Node) -> tuple[int, int]:
     return number[s], number[t]
 
 
-def _global(graph: Graph, s: Node, t: Node, least: int = 2) -> bool:
-    """Return whether all pairs are asked for; refuse calls with one node, and graphs that are too small."""
-    if (s is None) != (t is None) or len(graph) < least:
+def _global(graph: Graph, s: Node, t: Node) -> bool:
+    """Return whether all pairs are asked for; refuse calls with one node, and graphs without any."""
+    if (s is None) != (t is None) or not len(graph):
         raise NotTakenError
     return s is None
 
@@ -136,14 +136,14 @@ local_edge_connectivity = answers(connectivity.local_edge_connectivity)(_edge_fl
 
 @answers(connectivity.node_connectivity)
 def node_connectivity(graph: Graph, s: Node = None, t: Node = None) -> int:
-    if not _global(graph, s, t, 1):
+    if not _global(graph, s, t):
         return _node_flow(graph, s, t)
     return removal.vertex_connectivity(_read(graph).graph()).value if len(graph) > 1 else 0
 
 
 @answers(connectivity.edge_connectivity)
 def edge_connectivity(graph: Graph, s: Node = None, t: Node = None, cutoff: object = None) -> int:
-    if not _global(graph, s, t, least=1):
+    if not _global(graph, s, t):
         return _edge_flow(graph, s, t, cutoff)
     if len(graph) == 1 and not (graph.is_directed() or graph.is_multigraph()):
         return min(_most(cutoff), 0)  # NetworkX counts the loops of one node
@@ -226,7 +226,7 @@ minimum_st_edge_cut = answers(connectivity.minimum_st_edge_cut)(_edge_cut)
 
 @answers(connectivity.minimum_edge_cut)
 def minimum_edge_cut(graph: Graph, s: Node = None, t: Node = None) -> Pairs:
-    if not _global(graph, s, t, least=1):
+    if not _global(graph, s, t):
         return _edge_cut(graph, s, t)
     if len(graph) == 1 and not (graph.is_directed() or graph.is_multigraph()):
         return set()
@@ -251,7 +251,7 @@ minimum_st_node_cut = answers(connectivity.minimum_st_node_cut)(_node_cut)
 
 @answers(connectivity.minimum_node_cut)
 def minimum_node_cut(graph: Graph, s: Node = None, t: Node = None) -> Nodes:
-    if not _global(graph, s, t, 1):
+    if not _global(graph, s, t):
         return _node_cut(graph, s, t)
     read = _read(graph)
     if not read.is_connected():

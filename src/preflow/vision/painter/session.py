@@ -317,7 +317,7 @@ class Session:
             if request.get("picture", self._view.numbers.picture) != self._view.numbers.picture:
                 raise InvalidInputError("another picture was opened meanwhile")
             if action == "stroke":
-                points = self._stored(_points(request, 2), request)
+                points = self._stored(_points(request), request)
                 axis, index = _integer(request, "axis", 0), _integer(request, "index", 0)
                 label, brush = _integer(request, "label"), as_float("brush", request.get("brush"))
                 if len(painting.shape) == 2:
@@ -348,7 +348,7 @@ class Session:
         if request.get("points") is None:
             self.painting.set_box(None)
             return
-        first, second = self._stored(_points(request, 2, least=2)[:2], request)
+        first, second = self._stored(_points(request, least=2)[:2], request)
         if len(self.painting.shape) == 3:
             axis = _integer(request, "axis", 0)
             last = self.painting.shape[axis] - 1
@@ -618,14 +618,14 @@ def _integer(request: Message, name: str, default: int | None = None) -> int:
     return check_integer(name, given, minimum=0)
 
 
-def _points(request: Message, ndim: int, least: int = 1) -> list[Point]:
-    """Return the points of a request: lists of `ndim` numbers."""
+def _points(request: Message, least: int = 1) -> list[Point]:
+    """Return the points of a request: lists of two numbers."""
     value = request.get("points")
     if not isinstance(value, list) or not least <= len(value) <= MOST_POINTS:
         raise InvalidInputError(f"points must be a list of {least} to {MOST_POINTS:,} points")
     points: list[Point] = []
     for point in value:
-        if not isinstance(point, list) or len(point) != ndim:
-            raise InvalidInputError(f"a point must be {ndim} numbers, got {point!r}")
+        if not isinstance(point, list) or len(point) != 2:
+            raise InvalidInputError(f"a point must be 2 numbers, got {point!r}")
         points.append(tuple(as_float("a coordinate", part) for part in point))
     return points
