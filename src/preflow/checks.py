@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from numbers import Real
 from typing import SupportsFloat, cast
@@ -13,7 +14,16 @@ from typing import SupportsFloat, cast
 import numpy as np
 
 from .arrays import AnyArray, Array
-from .errors import InvalidInputError
+from .errors import InvalidInputError, MissingDependencyError
+
+
+@contextmanager
+def needed_for(feature: str, package: str, extra: str) -> Iterator[None]:
+    """Import what only a feature needs; raise MissingDependencyError if it is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependencyError(feature, package, extra) from error
 
 
 def check_integer(name: str, value: int, minimum: int = 1) -> int:

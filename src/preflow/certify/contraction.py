@@ -22,6 +22,7 @@ from ..arrays import Int64, Integers
 from ..errors import VerificationError
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..kernels.union_find import find_set
 from .fields import check_array
 
 
@@ -93,15 +94,6 @@ def set_leaf(tree: NDArray[np.int64], leaf: Int64, value: Int64) -> None:
 
 
 @kernel
-def find_representative(parent: NDArray[np.int64], v: Int64) -> Int64:
-    """Return the root of a set, and halve the path to it."""
-    while parent[v] != v:
-        parent[v] = parent[parent[v]]
-        v = parent[v]
-    return v
-
-
-@kernel
 def check_order(
     rows: Rows,
     order: NDArray[np.int64],
@@ -128,7 +120,7 @@ def check_order(
             attachment[u] += rows.weight[i]
             set_leaf(tree, u, attachment[u])
             if attachment[u] >= value:
-                parent[find_representative(parent, u)] = find_representative(parent, v)
+                parent[find_set(parent, u)] = find_set(parent, v)
     return True
 
 

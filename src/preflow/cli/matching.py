@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InvalidInputError, MissingDependencyError
+from ..checks import needed_for
+from ..errors import InvalidInputError
 from .file_problem import FileProblem
 from .files import TableOptions, is_table, write_lines, write_pair_table
 from .session import Command, working
@@ -114,10 +115,8 @@ def match(
     from ..io.tables import read_bipartite_table
 
     if spy is not None:
-        try:
+        with needed_for("a picture of a matrix", "Matplotlib", "plot"):
             import matplotlib  # noqa: F401
-        except ImportError:
-            raise MissingDependencyError("a picture of a matrix", "Matplotlib", "plot") from None
     written = [permutation, spy]
     task = FileProblem(file, output, written=written, has_names=_has_names(file), initial=initial, **options)
     if task.is_table and permutation is not None:

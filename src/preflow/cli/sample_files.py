@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..errors import MissingDependencyError
+from ..checks import needed_for
 
 if TYPE_CHECKING:
     from ..arrays import Array
@@ -143,10 +143,8 @@ def _array(name: str) -> bytes:
 
 def _photo(name: str) -> Array:
     """Return a photograph of scikit-image, those of cameraman and cat at half their size."""
-    try:
+    with needed_for("a sample picture", "scikit-image", "vision"):
         import skimage.data
-    except ImportError:
-        raise MissingDependencyError("a sample picture", "scikit-image", "vision") from None
     photo: Array = getattr(skimage.data, name)()
     return photo[::2, ::2] if name == "camera" else photo
 

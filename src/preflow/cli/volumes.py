@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InvalidInputError, MissingDependencyError, ParseError
+from ..checks import needed_for
+from ..errors import InvalidInputError, ParseError
 from .files import check_ending, check_outputs
 from .session import solver_progress
 
@@ -151,8 +152,6 @@ def _create_mask(path: Path, kind: str, volume: AnyArray) -> AnyArray:
 
 
 def _zarr() -> AnyArray:
-    try:
+    with needed_for("a volume in .zarr", "zarr", "distributed"):
         import zarr
-    except ImportError as error:
-        raise MissingDependencyError("a volume in .zarr", "zarr", "distributed") from error
     return zarr

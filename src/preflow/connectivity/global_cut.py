@@ -47,7 +47,6 @@ from ..certify.contraction import (
     Rows,
     check_contractions,
     contracted,
-    find_representative,
     rows_of,
     set_leaf,
     tree_of_maxima,
@@ -62,6 +61,7 @@ from ..graph.scaling import Rule, accepted_gap, solve_within_gap
 from ..graph.undirected import UndirectedGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
+from ..kernels.union_find import find_set
 from ..maxflow.pair_flows import join_to_sources, make_network, make_work
 from ..solving.drawn import DrawnResult
 from ..solving.result import HEADLINES, Status
@@ -125,7 +125,7 @@ def scan(
             attachment[u] += rows.weight[j]
             set_leaf(tree, u, min(attachment[u], value))
             if attachment[u] >= value:
-                parent[find_representative(parent, u)] = find_representative(parent, np.int64(v))
+                parent[find_set(parent, u)] = find_set(parent, np.int64(v))
     return value, best
 
 

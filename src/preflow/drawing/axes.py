@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..errors import InvalidInputError, MissingDependencyError
+from ..checks import needed_for
+from ..errors import InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,10 +60,8 @@ def axes_for(ax: Axes | None, *, size: tuple[float, float] = (6.4, 4.8)) -> Axes
     """
     if ax is not None:
         return ax
-    try:
+    with needed_for("plot()", "Matplotlib", "plot"):
         from matplotlib import pyplot
-    except ImportError:
-        raise MissingDependencyError("plot()", "Matplotlib", "plot") from None
     axes: Axes
     _, axes = pyplot.subplots(figsize=size, layout="constrained")
     return axes

@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..arrays import AnyArray, Array, TableInput, Untyped
-from ..checks import shown, warn_caller
-from ..errors import InvalidInputError, MissingDependencyError, PreflowError
+from ..checks import needed_for, shown, warn_caller
+from ..errors import InvalidInputError, PreflowError
 
 if TYPE_CHECKING:
     import pandas
@@ -211,10 +211,8 @@ def _in_memory(given: Untyped) -> Untyped:
         return given.collect()
     if not hasattr(given, "__arrow_c_stream__") or hasattr(given, "__array__"):
         return given
-    try:
+    with needed_for(f"a {type(given).__name__}", "pyarrow", "tables"):
         import pyarrow
-    except ImportError:
-        raise MissingDependencyError(f"a {type(given).__name__}", "pyarrow", "tables") from None
     return pyarrow.table(given)
 
 
@@ -1047,10 +1045,8 @@ def data_frame(columns: Mapping[str, AnyArray]) -> Untyped:
 
     MissingDependencyError: pandas is not installed.
     """
-    try:
+    with needed_for("a DataFrame of results", "pandas", "tables"):
         import pandas
-    except ImportError:
-        raise MissingDependencyError("a DataFrame of results", "pandas", "tables") from None
     return pandas.DataFrame({name: np.array(column) for name, column in columns.items()}).infer_objects()
 
 

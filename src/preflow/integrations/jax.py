@@ -14,16 +14,15 @@ import numpy as np
 
 from ..arrays import AnyArray, Array, Untyped
 from ..assignment.api import linear_assignment as _assign_on_host
-from ..errors import InvalidInputError, MissingDependencyError
+from ..checks import needed_for
+from ..errors import InvalidInputError
 from ..mincost.api import min_cost_flow as _flow_on_host
 from ..transportation.api import transport as _transport_on_host
 from .differentiable import Assignment, Flow, second_derivative
 
-try:
+with needed_for("preflow.integrations.jax", "jax", "jax"):
     import jax
     import jax.numpy as jnp
-except ImportError as error:
-    raise MissingDependencyError("preflow.integrations.jax", "jax", "jax") from error
 
 
 class Plan(NamedTuple):

@@ -16,16 +16,15 @@ from ..arrays import AnyArray, Untyped
 from ..assignment.api import linear_assignment as _assign
 from ..assignment.result import AssignmentResult
 from ..assignment.shortest_paths import FEW_COLUMNS
-from ..errors import InvalidInputError, MissingDependencyError
+from ..checks import needed_for
+from ..errors import InvalidInputError
 from ..graph.cost_network import CostNetwork
 from ..mincost.api import min_cost_flow as _flow
 from ..transportation.api import transport as _transport
 from .differentiable import Assignment, Flow, second_derivative
 
-try:
+with needed_for("preflow.integrations.torch", "torch", "torch"):
     import torch
-except ImportError as error:
-    raise MissingDependencyError("preflow.integrations.torch", "torch", "torch") from error
 
 
 class Plan(NamedTuple):

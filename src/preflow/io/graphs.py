@@ -15,7 +15,8 @@ from io import BytesIO
 from pathlib import Path
 
 from ..arrays import Untyped
-from ..errors import MissingDependencyError, ParseError
+from ..checks import needed_for
+from ..errors import ParseError
 from ..graph.edge_tables import CAPACITY, ENDS
 from .files import decoded, parsing, read_bytes
 from .number_rows import Row, is_number, names_above, refuse_neighbours, refuse_sizes, rows_of, sizes_in
@@ -70,10 +71,8 @@ def read_graph(path: str | Path) -> Untyped:
 
     ParseError: the file cannot be read or is malformed. MissingDependencyError: NetworkX is not installed.
     """
-    try:
+    with needed_for(f"{path}: this format", "NetworkX", "networkx"):
         import networkx
-    except ImportError:
-        raise MissingDependencyError(f"{path}: this format", "NetworkX", "networkx") from None
     name = READERS[_suffix(path)]
     raised = SyntaxError, TypeError, LookupError, AttributeError, NameError, StopIteration
     with parsing(path, f"file that networkx.{name} reads", networkx.NetworkXException, *raised):

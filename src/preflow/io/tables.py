@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from zipfile import BadZipFile
 
 from ..arrays import Array, Untyped
-from ..errors import InvalidInputError, MissingDependencyError, ParseError
+from ..checks import needed_for
+from ..errors import InvalidInputError, ParseError
 from ..graph.bipartite import BipartiteGraph
 from ..graph.convert import flow_columns
 from ..graph.cost_edges import CostEdges
@@ -234,11 +235,9 @@ def _read_excel(path: str | Path) -> Iterable[tuple[int, list[Untyped]]]:
 
 
 def _pandas_with_openpyxl(path: str | Path) -> Untyped:
-    try:
+    with needed_for(f"{path}: an Excel file", "pandas and openpyxl", "tables"):
         import openpyxl  # noqa: F401
         import pandas
-    except ImportError:
-        raise MissingDependencyError(f"{path}: an Excel file", "pandas and openpyxl", "tables") from None
     return pandas
 
 
@@ -260,10 +259,8 @@ def _read_parquet(path: str | Path) -> TableReader:
 
 
 def _parquet(feature: str) -> Untyped:
-    try:
+    with needed_for(feature, "pyarrow", "tables"):
         from pyarrow import parquet
-    except ImportError:
-        raise MissingDependencyError(feature, "pyarrow", "tables") from None
     return parquet
 
 

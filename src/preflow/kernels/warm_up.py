@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from ..errors import MissingDependencyError
+from ..checks import needed_for
 from .fingerprint import sources_of
 from .kernel import PACKAGE, PLAIN
 from .kinds import declared, types_of
@@ -32,10 +32,8 @@ def compile_lacking(files: Iterable[Path], progress: bool) -> int:
     work = lacking(files)
     total = sum(map(len, work.values()))
     if total:
-        try:
+        with needed_for("compiling kernels", "numba", "jit"):
             import numba  # noqa: F401
-        except ImportError as error:
-            raise MissingDependencyError("compiling kernels", "numba", "jit") from error
     done: Iterable[str] = compiled(work)
     if progress and total:
         from tqdm import tqdm

@@ -24,7 +24,6 @@ from ..drawing.axes import say
 from ..drawing.networks import draw_graph, label_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.network import check_ends, exact_sum, vertex_ids
-from ..graph.placement import host_array
 from ..graph.scaling import accepted_gap
 from ..method_names import DeviceName, FlowMethodName
 from ..solving.drawn import DrawnResult
@@ -32,7 +31,7 @@ from ..solving.read_only import ReadOnlyArrays
 from ..solving.run import Deadline
 from .energy import BinaryEnergy, checked_costs, minimum
 from .expansion import MOST_SWEEPS, check_search, checked_labels, sweep_over
-from .label_energy import MOST_LABELS, ROUNDING
+from .label_energy import MOST_LABELS, ROUNDING, read_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,15 +176,7 @@ class GraphLabelEnergy(ReadOnlyArrays):
 
     def checked_labels(self, labels: ArrayLike) -> NDArray[np.int64]:
         """Check a labelling and return it as int64."""
-        chosen = host_array(labels, "labels")
-        if chosen.shape != (self.num_vertices,) or chosen.dtype.kind not in "iu":
-            raise InvalidInputError(
-                f"labels must be integers of shape ({self.num_vertices},), got {chosen.dtype} of shape "
-                f"{chosen.shape}"
-            )
-        if len(chosen) and (int(chosen.min()) < 0 or int(chosen.max()) >= self.num_labels):
-            raise InvalidInputError(f"labels go from 0 to {self.num_labels - 1}")
-        return chosen.astype(np.int64)
+        return read_labels(labels, (self.num_vertices,), self.num_labels)
 
     def room(self, labels: NDArray[np.int64]) -> float:
         """Return by how much two minimum cuts that lead to such a labelling may differ."""

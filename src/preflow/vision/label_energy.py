@@ -233,14 +233,7 @@ class LabelEnergy:
 
     def checked_labels(self, labels: ArrayLike) -> NDArray[np.int64]:
         """Check a labelling and return it as int64."""
-        chosen = np.asarray(labels)
-        if chosen.shape != self.shape or chosen.dtype.kind not in "iu":
-            raise InvalidInputError(
-                f"labels must be integers of shape {self.shape}, got {chosen.dtype} of shape {chosen.shape}"
-            )
-        if int(chosen.min()) < 0 or int(chosen.max()) >= self.num_labels:
-            raise InvalidInputError(f"labels go from 0 to {self.num_labels - 1}")
-        return chosen.astype(np.int64)
+        return read_labels(labels, self.shape, self.num_labels)
 
     def bound(self) -> int | float:
         """Return a bound on the absolute value of any sum of terms."""
@@ -333,6 +326,18 @@ def _checked_distance(distance: ArrayLike, labels: int) -> Array:
             f"distances are symmetric, but [{a}, {b}] is {far[a, b]} and [{b}, {a}] is {far[b, a]}"
         )
     return far
+
+
+def read_labels(labels: ArrayLike, shape: tuple[int, ...], num_labels: int) -> NDArray[np.int64]:
+    """Check a labelling of this shape and return it as int64."""
+    chosen = host_array(labels, "labels")
+    if chosen.shape != shape or chosen.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"labels must be integers of shape {shape}, got {chosen.dtype} of shape {chosen.shape}"
+        )
+    if chosen.size and (int(chosen.min()) < 0 or int(chosen.max()) >= num_labels):
+        raise InvalidInputError(f"labels go from 0 to {num_labels - 1}")
+    return chosen.astype(np.int64)
 
 
 def _wide(values: Array) -> Array:

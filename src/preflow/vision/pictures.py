@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array
-from ..checks import check_number
+from ..checks import check_number, needed_for
 from ..drawing.axes import label_colours
 from ..drawing.images import plane_of
-from ..errors import InvalidInputError, MissingDependencyError, ParseError
+from ..errors import InvalidInputError, ParseError
 from ..graph.contrast import finite_array
 from ..io.files import VOLUME_AT, read_bytes, replacing
 from .planes import USUAL, Volume, planes
@@ -482,9 +482,7 @@ def _decoded(content: bytes, path: str | Path, palette: bool = True) -> Array:
 
 
 def _imageio(feature: str) -> ModuleType:
-    try:
+    with needed_for(feature, "imageio", "vision"):
         import imageio.v3
-    except ImportError:
-        raise MissingDependencyError(feature, "imageio", "vision") from None
     module: ModuleType = imageio.v3
     return module

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Spacing
-from ..errors import InvalidInputError, MissingDependencyError, ParseError
+from ..checks import needed_for
+from ..errors import InvalidInputError, ParseError
 from ..graph.contrast import finite_array
 from ..graph.placement import host_array
 from ..io.files import MOST_UNANNOUNCED, read_bytes, replacing
@@ -217,10 +218,8 @@ def _spacing_in_tiff(tifffile: ModuleType, file: Any) -> tuple[float, float, flo
 
 def _slices(folder: Path) -> Array:
     """Return the pictures in a folder, in the order of the numbers in their names."""
-    try:
+    with needed_for("reading slices", "imageio", "vision"):
         from PIL import Image
-    except ImportError:
-        raise MissingDependencyError("reading slices", "imageio", "vision") from None
     known = Image.registered_extensions()
     files = [file for file in folder.iterdir() if file.suffix.lower() in known and file.name[0] != "."]
     if not files:
@@ -471,18 +470,14 @@ def _silent() -> Iterator[None]:
 
 
 def _nibabel(feature: str) -> ModuleType:
-    try:
+    with needed_for(feature, "nibabel", "vision"):
         import nibabel
-    except ImportError:
-        raise MissingDependencyError(feature, "nibabel", "vision") from None
     module: ModuleType = nibabel
     return module
 
 
 def _tifffile(feature: str) -> ModuleType:
-    try:
+    with needed_for(feature, "tifffile", "vision"):
         import tifffile
-    except ImportError:
-        raise MissingDependencyError(feature, "tifffile", "vision") from None
     module: ModuleType = tifffile
     return module

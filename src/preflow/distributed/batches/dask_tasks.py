@@ -7,13 +7,12 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...errors import MissingDependencyError, WorkerDiedError
+from ...checks import needed_for
+from ...errors import WorkerDiedError
 from .task import Done, Task, solve_chunk
 
-try:
+with needed_for("host='dask'", "dask.distributed", "dask"):
     import distributed
-except ImportError as error:
-    raise MissingDependencyError("host='dask'", "dask.distributed", "dask") from error
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Array
+from ...checks import needed_for
 from ...cuts import min_cut
-from ...errors import CapacityOverflowError, InvalidInputError, InvalidTypeError, MissingDependencyError
+from ...errors import CapacityOverflowError, InvalidInputError, InvalidTypeError
 from ...graph.neighbourhood import Box
 from ...graph.network import FlowNetwork, exact_sum
 from ...graph.periodic import ring_boxes
@@ -495,10 +496,8 @@ class GraphInt:
         MissingDependencyError
             NetworkX is not installed.
         """
-        try:
+        with needed_for("get_nx_graph()", "networkx", "networkx"):
             import networkx
-        except ImportError:
-            raise MissingDependencyError("get_nx_graph()", "networkx", "networkx") from None
         graph: networkx.DiGraph[int] = networkx.DiGraph()
         network = self._network(*self._terminals()[:2])
         names = [*range(self._num_nodes), "s", "t"]

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import check_integer
-from ...errors import InvalidInputError, MissingDependencyError, ParseError, PreflowError
+from ...checks import check_integer, needed_for
+from ...errors import InvalidInputError, ParseError, PreflowError
 from ..painting import Painting
 from ..pictures import decode_image
 from ..planes import Volume
@@ -307,9 +307,7 @@ def _parsed(body: bytes) -> Message:
 
 def check_installed() -> None:
     """Raise MissingDependencyError where a package of the extra ``paint`` is missing."""
-    try:
+    with needed_for("painting in the browser", "Starlette and Uvicorn", "paint"):
         import starlette
         import uvicorn
-    except ImportError:
-        raise MissingDependencyError("painting in the browser", "Starlette and Uvicorn", "paint") from None
     del starlette, uvicorn

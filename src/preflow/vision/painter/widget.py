@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from ...arrays import Array
-from ...errors import MissingDependencyError, PreflowError
+from ...checks import needed_for
+from ...errors import PreflowError
 from ..painting import Painting
 from ..planes import Volume
 from .session import Message, Session
@@ -118,10 +119,8 @@ class Paint:
 
 
 def _make_widget(receive: object) -> AnyWidget:
-    try:
+    with needed_for("painting in notebooks", "anywidget", "notebook"):
         import anywidget
-    except ImportError:
-        raise MissingDependencyError("painting in notebooks", "anywidget", "notebook") from None
     folder = Path(__file__).parent
     texts = {"_esm": folder / "paint.js", "_css": folder / "paint.css"}
     kind = type(
