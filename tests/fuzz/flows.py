@@ -348,7 +348,14 @@ def make_parametric(random: Random, quick: bool = False) -> Case:
     reverse = [fraction(random, style, infinite) for _ in arcs] if random.random() < 0.2 else None
     high = random.choice([None, None, fraction(random, style)])
     at = [random.random() for _ in range(3)]
-    return {"n": n, "arcs": arcs, "reverse": reverse, "slopes": slopes, "high": high, "at": at}
+    case = {"n": n, "arcs": arcs, "reverse": reverse, "slopes": slopes, "high": high, "at": at}
+    if random.random() < 0.4:
+        # Constants below zero, which the slopes mostly make up for at the lowest value.
+        low, most = fraction(random, style), 0.97 if random.random() < 0.9 else 1.03
+        constants = [-most * random.random() ** 0.2 * low * max(slope, 0.0) for slope in slopes]
+        if all(map(math.isfinite, constants)):
+            case |= {"low": low, "constants": constants, "high": None if high is None else low + high}
+    return case
 
 
 def check_parametric(case: Case, tally: Tally) -> None:
@@ -357,17 +364,27 @@ def check_parametric(case: Case, tally: Tally) -> None:
     case = {**case, "dtype": "float64"}
     try:
         found = preflow.parametric_max_flow(
-            network_of(case), case["slopes"], source, sink, high=case["high"], threads=1
+            network_of(case),
+            case["slopes"],
+            source,
+            sink,
+            constant=case.get("constants"),
+            low=case.get("low", 0),
+            high=case["high"],
+            threads=1,
         )
     except UnboundedFlowError:
         found = None
     except InvalidInputError as error:
-        require("is negative at" in str(error), "a case is refused", str(error))
+        refused = ("is negative at", "must be at most", "must be finite")
+        require(any(each in str(error) for each in refused), "a case is refused", str(error))
         tally["negative capacities"] += 1
         return
     shift, arcs = exact_arcs(case)
     risen, (slopes,) = scaled(case["slopes"])
     slopes += [0] * (len(arcs) - len(slopes))
+    moved, (constants,) = scaled(case.get("constants", []))
+    constants += [0] * (len(arcs) - len(constants))
     lines = []
     for bits in range(2 ** (n - 2)):
         side = [False, *(bool(bits >> v & 1) for v in range(n - 2)), True]
@@ -375,9 +392,8 @@ def check_parametric(case: Case, tally: Tally) -> None:
         intercept = sum(arcs[i][2] for i in across)
         if intercept < INFINITE:
             rise = Fraction(sum(slopes[i] for i in across), 2**risen)
-            lines.append(
-                (Fraction(intercept, 2**shift), rise, {v for v, inside in enumerate(side) if inside})
-            )
+            exact = Fraction(intercept, 2**shift) + Fraction(sum(constants[i] for i in across), 2**moved)
+            lines.append((exact, rise, {v for v, inside in enumerate(side) if inside}))
     if found is None:
         require(not lines, "called unbounded, and is not")
         tally["unbounded"] += 1
