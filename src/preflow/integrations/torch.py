@@ -352,7 +352,8 @@ def _shapes_of_transport(cost: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -
     )
 
 
-def _save_transport(ctx: Untyped, inputs: tuple[Untyped, ...], output: tuple[Untyped, ...]) -> None:
+def _save_all(ctx: Untyped, inputs: tuple[Untyped, ...], output: tuple[Untyped, ...]) -> None:
+    """Keep the arguments, and what the solve found besides the cost."""
     ctx.mark_non_differentiable(*output[1:])
     ctx.save_for_backward(*inputs, *output[1:])
 
@@ -384,11 +385,6 @@ def _shapes_of_flow(
     tail: torch.Tensor, head: torch.Tensor, capacity: torch.Tensor, cost: torch.Tensor, supply: torch.Tensor
 ) -> tuple[torch.Tensor, ...]:
     return cost.new_empty(()), torch.empty_like(cost), cost.new_empty(supply.shape)
-
-
-def _save_flow(ctx: Untyped, inputs: tuple[Untyped, ...], output: tuple[Untyped, ...]) -> None:
-    ctx.mark_non_differentiable(*output[1:])
-    ctx.save_for_backward(*inputs, *output[1:])
 
 
 def _derive_flow(ctx: Untyped, of_cost: torch.Tensor, *others: object) -> tuple[torch.Tensor | None, ...]:
@@ -459,7 +455,7 @@ _register(
     "(Tensor cost, Tensor a, Tensor b) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
     _solve_transport,
     _shapes_of_transport,
-    _save_transport,
+    _save_all,
     _derive_transport,
 )
 _register(
@@ -467,7 +463,7 @@ _register(
     "(Tensor tail, Tensor head, Tensor capacity, Tensor cost, Tensor supply) -> (Tensor, Tensor, Tensor)",
     _solve_flow,
     _shapes_of_flow,
-    _save_flow,
+    _save_all,
     _derive_flow,
 )
 _register(
