@@ -495,6 +495,28 @@ CYCLES = {
     "cuda-hybrid[cycles=20000]": "20,000",
 }
 
+DIVISORS = {
+    "cuda-lockfree": "alpha = 10, CYCLE = 500,000",
+    **{f"cuda-lockfree[alpha={alpha}]": str(alpha) for alpha in (2, 5, 20, 50)},
+    "cuda-lockfree[cycles=5000]": "CYCLE = 5,000",
+    "cuda-lockfree[cycles=50000]": "50,000",
+}
+
+
+def divisors_on_gpu(name: str) -> Table:
+    """Return milliseconds of assignments on a GPU with other divisors of epsilon, and other CYCLE."""
+    rows = [
+        [
+            short(each.name).removeprefix("complete "),
+            *(
+                milliseconds(each, method) if seconds(each, f"preflow:{method}") else ""
+                for method in DIVISORS
+            ),
+        ]
+        for each in joined(name)
+    ]
+    return Table(["rows", *DIVISORS.values()], rows)
+
 
 def small_assignments(name: str) -> Table:
     """Return milliseconds of an assignment of 30 rows beside the paper's."""
@@ -659,6 +681,7 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         "lupinska-assignment": Shown(small_assignments, ("lupinska-assignment",)),
         "lupinska-updates-one-thread": Shown(price_updates, ("lupinska-sizes",)),
         "lupinska-updates": Shown(price_updates, ("lupinska-gpu",)),
+        "lupinska-alpha-gpu": Shown(divisors_on_gpu, ("lupinska-alpha-gpu",)),
         "lupinska-divisors": Shown(divisors, ("lupinska-sizes",)),
         "lupinska-arc-fixing": Shown(arc_fixing, ("lupinska-arc-fixing",)),
         "lupinska-threads-per-block": Shown(threads_per_block, ("lupinska-gpu",)),
