@@ -1,6 +1,8 @@
 """Measure multicore-blossom with 1 to 16 threads beside serial-blossom; contestants take turns.
 
-python -m benchmarks.scripts.general_matching_threads --out FILE
+With ``--weights``, both methods for graphs with weights; these are random integers up to a million.
+
+python -m benchmarks.scripts.general_matching_threads [--weights] --out FILE
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import statistics
 import time
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 import preflow
 from benchmarks.instances.undirected import random_graph, triangulated_points, undirected
@@ -32,23 +36,31 @@ CASES: dict[str, Callable[[], UndirectedGraph]] = {
     "delaunay 100000": lambda: triangulated_points(10**5),
     "road 20000": lambda: undirected(road_like(20_000)),
 }
-CONTESTANTS = [("serial-blossom", 1), *(("multicore-blossom", threads) for threads in (1, 2, 4, 8, 16))]
+THREADS = (1, 2, 4, 8, 16)
+
+
+def with_weights(graph: UndirectedGraph) -> UndirectedGraph:
+    """Return a graph with random weights."""
+    weight = np.random.default_rng(1).integers(1, 10**6, graph.num_edges)
+    return UndirectedGraph.from_arrays(graph.tail, graph.head, weight, num_vertices=graph.num_vertices)
 
 
 def measure(name: str, graph: UndirectedGraph) -> list[dict[str, Any]]:
     """Return a row for each contestant."""
-    repeats = 6 if graph.num_vertices > 500_000 else 12
-    times: dict[tuple[str, int], list[float]] = {each: [] for each in CONTESTANTS}
-    results: dict[tuple[str, int], list[preflow.GeneralMatchingResult]] = {each: [] for each in CONTESTANTS}
+    kind = "blossom" if graph.weight is None else "weighted-blossom"
+    contestants = [(f"serial-{kind}", 1), *((f"multicore-{kind}", threads) for threads in THREADS)]
+    repeats = 12 if graph.num_vertices <= 500_000 else 6 if graph.weight is None else 4
+    times: dict[tuple[str, int], list[float]] = {each: [] for each in contestants}
+    results: dict[tuple[str, int], list[preflow.GeneralMatchingResult]] = {each: [] for each in contestants}
     for turn in range(repeats + 1):
-        for method, threads in CONTESTANTS:
+        for method, threads in contestants:
             begin = time.perf_counter()
             result = preflow.matching(graph, method=method, threads=threads)
             if turn:
                 times[method, threads].append(time.perf_counter() - begin)
                 results[method, threads].append(result)
     rows = []
-    for each in CONTESTANTS:
+    for each in contestants:
         last = results[each][-1]
         last.verify()
         rows.append(
@@ -76,9 +88,11 @@ def main() -> None:
     """Measure all cases and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", required=True)
-    out = parser.parse_args().out
-    rows = [row for name, make in CASES.items() for row in measure(name, make().without_weights())]
-    write_rows(out, rows, ["scipy"])
+    parser.add_argument("--weights", action="store_true")
+    given = parser.parse_args()
+    prepare = with_weights if given.weights else UndirectedGraph.without_weights
+    rows = [row for name, make in CASES.items() for row in measure(name, prepare(make()))]
+    write_rows(given.out, rows, ["scipy"])
 
 
 if __name__ == "__main__":

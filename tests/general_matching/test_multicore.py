@@ -26,7 +26,7 @@ from preflow.general_matching.initial import InitialOptions, multicore_karp_sips
 from preflow.general_matching.links import NONE
 from preflow.general_matching.policy import FEWEST_EDGES, FEWEST_THREADS, choose
 from preflow.generators.bipartite import rmat, road_like
-from preflow.graph.parallel_neighbours import build_neighbours
+from preflow.graph.parallel_neighbours import build_neighbours, weights_of_neighbours
 from preflow.graph.undirected import UndirectedGraph, neighbours_of
 from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
@@ -196,7 +196,11 @@ def test_rows_built_by_several_threads(threads: int, n: int) -> None:
     assert first.dtype == right.first.dtype
     assert np.array_equal(first, right.first)
     row = np.repeat(np.arange(n), np.diff(right.first.astype(np.int64)))
-    assert np.array_equal(neighbour, right.neighbour[np.lexsort((right.neighbour, row))])
+    order = np.lexsort((right.neighbour, row))
+    assert np.array_equal(neighbour, right.neighbour[order])
+    weight = random.integers(-5, 1000, 6000)
+    found = weights_of_neighbours(first, neighbour, *ends, weight, threads)
+    assert np.array_equal(found, neighbours_of(n, *ends, weight).weight[order])
 
 
 def test_auto_takes_many_threads_for_large_graphs() -> None:

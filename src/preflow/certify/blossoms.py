@@ -50,9 +50,13 @@ def matched_edges(
     graph: UndirectedGraph, mate: NDArray[np.int64], weight: Array | None, *, heaviest: bool = True
 ) -> NDArray[np.int64]:
     """Return an edge for each pair of a matching, by its lower vertex; of parallel edges the best one."""
-    tail, head = graph.tail.astype(np.int64), graph.head.astype(np.int64)
+    tail, head = graph.tail, graph.head
     edges = np.flatnonzero((mate[tail] == head) & (tail != head))
     lower = np.minimum(tail[edges], head[edges])
+    last = np.full(graph.num_vertices, -1, dtype=np.int64)
+    last[lower] = edges
+    if (last[lower] == edges).all():  # none are parallel
+        return last[last >= 0]
     order = np.argsort(lower, kind="stable") if weight is None else np.lexsort((weight[edges], lower))
     chosen, lower = edges[order], lower[order]
     differs = lower[1:] != lower[:-1]

@@ -458,8 +458,9 @@ def _neighbours(graph: UndirectedGraph, weights: IntegerWeights | None, threads:
         return neighbours_of(graph.num_vertices, graph.tail, graph.head, None, threads)
     useful = weights.values > 0
     if useful.all():
-        return neighbours_of(graph.num_vertices, graph.tail, graph.head, weights.values)
-    return neighbours_of(graph.num_vertices, graph.tail[useful], graph.head[useful], weights.values[useful])
+        return neighbours_of(graph.num_vertices, graph.tail, graph.head, weights.values, threads)
+    tail, head, values = graph.tail[useful], graph.head[useful], weights.values[useful]
+    return neighbours_of(graph.num_vertices, tail, head, values, threads)
 
 
 def _most_pairs(graph: UndirectedGraph) -> int:

@@ -7,6 +7,9 @@ all buckets move together, unless no edge was left out.
 
 Rows come out sorted, whatever the number of threads. Those of :func:`.undirected.neighbours_of` on one thread
 have the same neighbours in another order.
+
+Weights follow: each thread finds the places of its share of the edges in the sorted rows, from both ends, and
+raises the weights there; of parallel edges the heaviest counts.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..arrays import Indices
-from ..kernels.atomics import fetch_add
+from ..kernels.atomics import compare_exchange, fetch_add, relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.barrier import break_barrier, make_barrier, wait
@@ -231,6 +234,66 @@ def build_share(building: Building, thread: np.uint64) -> None:
         offset += building.kept[b]
     if thread == ZERO:
         building.first[len(building.first) - 1] = total
+
+
+class Weighting(NamedTuple):
+    """Rows, and the edges whose weights they are to have."""
+
+    #: shape (m,)
+    tail: Indices
+    head: Indices
+    weight: NDArray[np.int64]
+    first: Indices
+    neighbour: Indices
+    of_neighbour: NDArray[np.int64]
+    barrier: NDArray[np.int64]
+
+
+@kernel
+def raise_weight(rows: Weighting, u: np.uint64, v: np.uint64, weight: np.int64) -> None:
+    """Raise the weight of the neighbour v of u to that of an edge."""
+    low, high = np.uint64(rows.first[u]), np.uint64(rows.first[u + ONE])
+    while high - low > ONE:
+        middle = (low + high) >> ONE
+        if np.uint64(rows.neighbour[middle]) <= v:
+            low = middle
+        else:
+            high = middle
+    known = relaxed_load(rows.of_neighbour, low)
+    while known < weight and not compare_exchange(rows.of_neighbour, low, known, weight):
+        known = relaxed_load(rows.of_neighbour, low)
+
+
+@kernel
+def fill_weights(rows: Weighting, thread: np.uint64, num_threads: np.uint64) -> None:
+    """Write the weights of neighbours, one thread's share."""
+    k, end = share_of(np.uint64(len(rows.neighbour)), thread, num_threads)
+    while k < end:
+        rows.of_neighbour[k] = np.iinfo(np.int64).min
+        k += ONE
+    if not wait(rows.barrier, num_threads):
+        return
+    k, end = share_of(np.uint64(len(rows.tail)), thread, num_threads)
+    while k < end:
+        u, v = np.uint64(rows.tail[k]), np.uint64(rows.head[k])
+        if u != v:
+            raise_weight(rows, u, v, rows.weight[k])
+            raise_weight(rows, v, u, rows.weight[k])
+        k += ONE
+
+
+def weights_of_neighbours(
+    first: Indices, neighbour: Indices, tail: Indices, head: Indices, weight: NDArray[np.int64], threads: int
+) -> NDArray[np.int64]:
+    """Return `weight` of :class:`.undirected.Neighbours` for sorted rows, filled by `threads` threads."""
+    of_neighbour = np.empty(len(neighbour), dtype=np.int64)
+    rows = Weighting(tail, head, weight, first, neighbour, of_neighbour, make_barrier(threads))
+
+    def share(thread: int) -> None:
+        fill_weights(rows, np.uint64(thread), np.uint64(threads))
+
+    run_on_threads(share, threads, lambda: break_barrier(rows.barrier))
+    return of_neighbour
 
 
 def build_neighbours(

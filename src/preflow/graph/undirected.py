@@ -603,13 +603,16 @@ def neighbours_of(
 ) -> Neighbours:
     """Return the compressed sparse rows of a graph without loops, and with the best of parallel edges.
 
-    Rows without weights are built by up to `threads` threads; these sort them.
+    Rows of many edges are built by up to `threads` threads; these sort them.
     """
-    if weight is None and len(tail) >= EDGES_FOR_THREADS and threads > 1:
-        from .parallel_neighbours import build_neighbours  # 10 ms to import
-
-        return Neighbours(*build_neighbours(num_vertices, tail, head, threads), np.zeros(0, dtype=np.int64))
     weights = np.zeros(0, dtype=np.int64) if weight is None else weight
+    if len(tail) >= EDGES_FOR_THREADS and threads > 1:
+        from .parallel_neighbours import build_neighbours, weights_of_neighbours  # 10 ms to import
+
+        rows = build_neighbours(num_vertices, tail, head, threads)
+        if weight is not None:
+            weights = weights_of_neighbours(*rows, tail, head, weight, threads)
+        return Neighbours(*rows, weights)
     dtype: DTypeLike = np.uint32 if 2 * len(tail) < 2**32 else np.uint64
     first: Indices = np.zeros(num_vertices + 1, dtype=dtype)
     count_ends(tail, head, first)

@@ -39,8 +39,8 @@ from ...solving.options import NoOptions  # noqa: F401  (methods.py names it)
 from ...solving.run import Control
 from ..links import NONE
 from ..result import Wanted
-from ..weighted_blossom.state import SPARE, nodes_of
 from ..small import NO_DUALS, Answer, Room, build_rows, make_room, search_with_weights
+from ..weighted_blossom.state import SPARE, nodes_of
 from .arrays import (
     ASYMMETRIC,
     BROKEN,
