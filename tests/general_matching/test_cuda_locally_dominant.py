@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.cuda import launches, runtime
-from preflow.errors import DeviceMemoryError, DeviceUnavailableError, InvalidInputError, SolverError
+from preflow.errors import DeviceMemoryError, InvalidInputError, SolverError
+from preflow.general_matching import policy
 from preflow.general_matching.cuda_locally_dominant import CudaLocallyDominantOptions, solve
+from preflow.general_matching.weighted_blossom import together
 from preflow.graph.undirected import UndirectedGraph, neighbours_of
 from preflow.solving.run import Control
 from tests.support.cuda_on_cpu.device import CpuDevice
@@ -88,9 +90,28 @@ def test_too_many_launches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None
         preflow.matching(random_graph(9, 20, 3), method=METHOD)
 
 
+@given(small_graphs(INTEGERS), st.booleans(), st.sampled_from([1, 3]))
+@settings(max_examples=40)
+def test_an_exact_search_goes_on_from_the_gpu(graph: UndirectedGraph, weighted: bool, threads: int) -> None:
+    given: dict[str, Any] = {"weight": None if weighted else False}
+    result = preflow.matching(graph, device="cuda", threads=threads, **given)
+    result.verify()
+    assert (result.status, result.value) == ("optimal", preflow.matching(graph, **given).value)
+    assert result.stats.attempts[0].method == METHOD
+
+
+def test_an_exact_search_of_many_threads_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "FEWEST_EDGES", 100)
+    monkeypatch.setattr(together, "FEWEST_ROOTS", 0)
+    graph = random_graph(200, 600, 5)
+    result = preflow.matching(graph, device="cuda", threads=4, maximum_cardinality=True)
+    result.verify()
+    assert result.weight == preflow.matching(graph, maximum_cardinality=True).weight
+    assert [each.method for each in result.stats.attempts] == [METHOD, "multicore-weighted-blossom"]
+    assert "so multicore-weighted-blossom went on" in result.stats.reason
+
+
 def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DeviceUnavailableError, match="no exact method"):
-        preflow.matching(random_graph(9, 20, 3), device="cuda")
     with pytest.raises(InvalidInputError, match="lanes must be one of 1, 2, 4, 8, 16, 32"):
         preflow.matching(random_graph(9, 20, 3), method=METHOD, options={"lanes": 5})
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(free_bytes=100))

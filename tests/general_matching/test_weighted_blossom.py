@@ -59,7 +59,7 @@ def test_invariants_hold_after_each_search(drawn: tuple[int, Edges], initial: In
     n, edges = drawn
     graph = neighbours(n, edges)
     forest = new_forest(n, len(edges))
-    forest.outer[:n] = first_duals(graph, initial, forest.dual, Control())
+    forest.outer[:n] = first_duals(graph, initial, None, forest.dual, Control())
     check_weighted_blossom(forest, graph)
     roots = np.flatnonzero((forest.dual > 0) & (forest.outer[:n] == NONE)).astype(np.uint32)
     budget = 1

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from preflow.general_matching.links import NONE
 from preflow.general_matching.weighted_blossom import search, state, together
 from preflow.general_matching.weighted_blossom.start import first_duals
 from preflow.general_matching.weighted_blossom.state import WeightedForest
@@ -79,7 +80,7 @@ def prepared(edges: Edges, first: list[int] | None) -> Solve:
         each["spare"][int(each["sizes"][state.SPARE]) :] = 0
     if first is not None:
         state.clear_vertices(own[0], np.uint64(0), np.uint64(n))
-        first_duals(graph, "none", own[0].dual, Control())
+        first_duals(graph, "none", None, own[0].dual, Control())
         for v in first:
             assert search.search_from(own[0], graph, np.uint64(v), UNLIMITED, Control().monitor())
     team = together.Team(np.uint64(2), *hold_constant((np.zeros(1, np.int64),)), impatient_barrier(2))
@@ -119,15 +120,19 @@ def searches(
     return explore(lambda: (prepared(edges, list(first)), [member(0), member(1)]), None, check_end)
 
 
-def start(edges: Edges) -> Outcome:
-    """After the start on two threads the invariants hold."""
+def start(edges: Edges, pairs: tuple[tuple[int, int], ...] = ()) -> Outcome:
+    """After the start on two threads, from a matching with some pairs, the invariants hold."""
+    wanted = np.full(1 + max(v for _, v, _ in edges) if pairs else 0, NONE, np.uint32)
+    for u, v in pairs:
+        wanted[[u, v]] = v, u
+    hold_constant((wanted,))
 
     def member(thread: int) -> Thread:
         monitor: Monitor = uncounted_monitor()
 
         def run(solve: Solve) -> None:
             forest, me = solve.of_thread(thread), np.uint64(thread)
-            together.start_share(solve.graph, forest, solve.team, me, True, monitor)
+            together.start_share(solve.graph, forest, solve.team, me, wanted, True, monitor)
 
         return run
 
@@ -149,6 +154,7 @@ EXPANDED: Edges = [(1, 4, 5), (3, 4, 5), (2, 4, 8), (0, 2, 8), (2, 3, 5), (1, 2,
 
 CASES: Cases = {
     "start on a path": partial(start, PATH),
+    "start from a matching": partial(start, PATH, ((1, 2),)),
     "path": partial(searches, PATH, ((0,), (3,))),
     "both ends of an edge": partial(searches, PATH, ((1,), (2,))),
     "triangle": partial(searches, TRIANGLE, ((0,), (3,))),

@@ -232,14 +232,15 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             return choose(graph, request.device, request.most_threads)
 
         method, chosen = request.choose(plan)
-        if method.approximate and wanted.most_edges:
+        last = find_method(METHODS, chosen.attempts[-1].method)
+        if last.approximate and wanted.most_edges:
             raise InvalidInputError(
-                f"method {method.name!r} is approximate: perfect and maximum_cardinality need an exact one"
+                f"method {last.name!r} is approximate: perfect and maximum_cardinality need an exact one"
             )
-        if not method.approximate and method.weighted != (graph.weight is not None):
-            has, kind = ("no", "with") if method.weighted else ("", "without")
+        if not last.approximate and last.weighted != (graph.weight is not None):
+            has, kind = ("no", "with") if last.weighted else ("", "without")
             raise InvalidInputError(
-                f"method {method.name!r} is for graphs {kind} weights, and this one has {has or 'some'}"
+                f"method {last.name!r} is for graphs {kind} weights, and this one has {has or 'some'}"
             )
         return cls(
             instance=graph,

@@ -8,6 +8,8 @@ Pseudo-code of the kernel::
         each two vertices that point to each other are matched, and listed once                   match
         of each of these, the neighbours that point to it, but for its partner, are dirty         list_dirty
 
+As the first attempt of a plan, with a budget, the method leaves its matching to an exact one on the CPU.
+
 Each of the three loops ends at a barrier. A group of threads reads the edges of a vertex. The order in which
 threads run changes the order of the lists, but no choice.
 
@@ -32,11 +34,11 @@ from ..cuda.structs import U32, ConstU32, ConstU64
 from ..graph.placement import require_memory
 from ..graph.undirected import Neighbours
 from ..solving.options import Lanes
-from ..solving.run import Control
+from ..solving.run import Control, GaveUp
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .initial.proof import ProofOptions, empty_mates, proved
 from .links import NONE
-from .solution import GeneralState, Partners
+from .solution import GeneralState, Partners, partners
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's counters.
@@ -138,4 +140,6 @@ def solve(
     device = runtime.find_device()
     if len(mate) and not control.stopped:
         mate = match(copied(graph, device, control), options.lanes, device, control)
+    if control.budget is not None and not control.stopped:
+        raise GaveUp("its edges are a start for an exact search", partners(mate))
     return proved(graph, mate, mate, options, control)

@@ -6,13 +6,15 @@ from math import inf
 from typing import NamedTuple
 
 from ..cuda.runtime import Device
-from ..errors import DeviceUnavailableError
 from ..graph.undirected import UndirectedGraph
 from ..solving.plan import Attempt, Plan, Rule, decide
 
 #: From these numbers on, many threads were faster than one on every graph measured. With 2 threads most were
 #: slower; with 4 and 150,000 edges one was. docs/performance/general_matching.md has the table.
 FEWEST_THREADS, FEWEST_EDGES = 4, 250_000
+
+#: What begins where a GPU is asked for: no search for an exact matching runs there.
+ON_GPU = Attempt("cuda-locally-dominant", budget=inf)
 
 
 class Features(NamedTuple):
@@ -52,9 +54,8 @@ RULES: tuple[Rule[Features], ...] = (
 
 def choose(graph: UndirectedGraph, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Plan:
     """Return the method for a graph: see :class:`preflow.solving.protocol.Chooser`."""
-    if device == "cuda":
-        raise DeviceUnavailableError(
-            "no exact method of this problem runs on a GPU: use device='cpu', or for an approximate matching "
-            "method='cuda-locally-dominant'"
-        )
-    return decide(RULES, Features(graph, threads))
+    plan = decide(RULES, Features(graph, threads))
+    if device != "cuda":
+        return plan
+    because = f"the GPU finds a matching of at least half of the best weight to start from; {plan.because}"
+    return plan._replace(attempts=(ON_GPU, *plan.attempts), because=because)

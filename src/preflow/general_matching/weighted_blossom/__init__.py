@@ -61,18 +61,15 @@ Weights are below 2**60, so that no sum of two duals and a weight wraps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...arrays import Indices
-from ...errors import CostOverflowError, InvalidInputError
+from ...errors import CostOverflowError
 from ...graph.undirected import Neighbours
-from ...solving.options import CheckedOptions, PositiveInteger
 from ...solving.run import Control
 from ..solution import GeneralState, Partners, duals_of
 from .search import match_vertices, run_searches
-from .start import Initial, first_duals, free_vertices
+from .start import WeightedBlossomOptions, first_duals, free_vertices, wanted_pairs
 from .state import SPARE, WeightedForest, new_forest, unset_forest
 from .together import search_together
 
@@ -80,52 +77,21 @@ from .together import search_together
 MOST_WEIGHT = 2**60
 
 
-@dataclass(frozen=True)
-class WeightedBlossomOptions(CheckedOptions):
-    """Options of the weighted blossom algorithm.
-
-    Attributes
-    ----------
-    budget : int
-        The most edges that a search of the first round scans. With 16, 64, 256, 1,000 and without limit, a
-        Xeon took 0.125, 0.138, 0.150, 0.175 and 1.02 s for a perfect matching of a Delaunay graph with 64,000
-        vertices, and 0.0107, 0.0097, 0.0100, 0.0099 and 0.0111 s for a matching of a random graph with
-        16,000.
-    growth : int
-        How many times as many edges a search of the next round scans.
-    initial : {"greedy", "none", "locally-dominant", "two-thirds"}
-        The duals and the matching that it starts from, see :mod:`.start`. A Xeon took 0.034, 0.044, 0.049 and
-        0.080 s with them for a random graph with 64,000 vertices of degree 6, and 0.121, 0.150, 0.134 and
-        0.211 s for a perfect matching of a Delaunay graph with 100,000.
-    """
-
-    budget: PositiveInteger = 64
-    growth: PositiveInteger = 4
-    initial: Initial = "greedy"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.growth == 1:
-            raise InvalidInputError("growth must be at least 2, or searches that were stopped never end")
-
-
 def solve(
     graph: Neighbours, start: Partners | None, options: WeightedBlossomOptions, control: Control
 ) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
-    if start is not None:
-        control.remarks.append("the weighted blossom algorithm starts from nothing: a matching has no duals")
     n = len(graph.first) - 1
     largest = int(graph.weight.max(initial=0))
     if largest >= MOST_WEIGHT:
         raise CostOverflowError(f"weights of up to {largest:,} are too large: they must be below 2**60")
-    m, initial, budget = len(graph.neighbour) // 2, options.initial, options.budget
+    m, budget = len(graph.neighbour) // 2, options.budget
     if control.threads > 1:
-        unset = unset_forest(n, m)
-        forest, roots, budget = search_together(unset, graph, initial, budget, options.growth, control)
+        wanted = wanted_pairs(graph, options.initial, start, control)
+        forest, roots, budget = search_together(unset_forest(n, m), graph, wanted, options, control)
     else:
         forest = new_forest(n, m)
-        forest.outer[:n] = first_duals(graph, initial, forest.dual, control)
+        forest.outer[:n] = first_duals(graph, options.initial, start, forest.dual, control)
         roots = free_vertices(forest, control)
     while len(roots) and not control.stopped:
         left = run_searches(forest, graph, roots, np.uint64(min(budget, 2**62)), control.monitor())

@@ -23,7 +23,7 @@ from ...stats import ARC_SCANS
 from ..initial.proof import most_weight
 from ..links import NONE
 from .search import search_from
-from .start import Initial, first_duals, free_vertices
+from .start import WeightedBlossomOptions, free_vertices
 from .state import (
     LEADING,
     LEAST_DUAL,
@@ -83,19 +83,34 @@ def match_claimed(graph: Neighbours, forest: WeightedForest, v: np.uint64) -> No
 
 @kernel
 def start_share(
-    graph: Neighbours, forest: WeightedForest, team: Team, thread: np.uint64, greedy: bool, monitor: Monitor
+    graph: Neighbours,
+    forest: WeightedForest,
+    team: Team,
+    thread: np.uint64,
+    wanted: Indices,
+    greedy: bool,
+    monitor: Monitor,
 ) -> None:
-    """Set the state of vertices, and match free ones if the start is the greedy one; one thread's share."""
+    """Set the state of vertices, match those of an approximate matching, then others; one thread's share."""
     begin, end = share_of(np.uint64(len(forest.dual)), thread, team.num_threads)
     clear_vertices(forest, begin, end)
     v = begin
     while v < end:
         forest.dual[v] = most_weight(graph, v)
         v += ONE
-    if not greedy or not wait(team.barrier, team.num_threads):
+    if not wait(team.barrier, team.num_threads):
         return
     v = begin
-    while v < end and not relaxed_load(monitor.stop, 0):
+    while len(wanted) > 0 and v < end and not relaxed_load(monitor.stop, 0):
+        u = np.uint64(wanted[v])
+        if u != NONE and v < u:
+            match_claimed(graph, forest, u)
+            release(forest, forest.claims)
+            match_claimed(graph, forest, v)
+            release(forest, forest.claims)
+        v += ONE
+    v = begin
+    while greedy and v < end and not relaxed_load(monitor.stop, 0):
         if np.uint64(relaxed_load(forest.outer, v)) == NONE and load(forest.dual, v) > 0:
             match_claimed(graph, forest, v)
             release(forest, forest.claims)
@@ -155,23 +170,26 @@ def joined(forests: list[WeightedForest]) -> WeightedForest:
 
 
 def search_together(
-    forest: WeightedForest, graph: Neighbours, initial: Initial, budget: int, growth: int, control: Control
+    forest: WeightedForest,
+    graph: Neighbours,
+    wanted: Indices,
+    options: WeightedBlossomOptions,
+    control: Control,
 ) -> tuple[WeightedForest, Indices, int]:
     """Search on all threads; return the state, the roots that are left, and their budget.
 
     The members of `forest` have not been set.
     """
-    n = len(forest.dual)
     forests = forests_of_threads(forest, graph, control)
     team = Team(np.uint64(control.threads), np.zeros(1, dtype=np.int64), make_barrier(control.threads))
-    greedy = initial == "greedy"
+    greedy = options.initial != "none"
 
     def start(thread: int) -> None:
-        start_share(graph, forests[thread], team, np.uint64(thread), greedy, control.monitor(thread))
+        number, monitor = np.uint64(thread), control.monitor(thread)
+        start_share(graph, forests[thread], team, number, wanted, greedy, monitor)
 
     run_solver(start, control, team.barrier)
-    if not greedy:
-        forest.outer[:n] = first_duals(graph, initial, forest.dual, control)
+    budget = options.budget
     roots = free_vertices(forest, control)
 
     def share(thread: int) -> None:
@@ -185,5 +203,5 @@ def search_together(
             break
         roots = roots[roots != NONE]
         control.progress[0] = len(roots)
-        budget *= growth
+        budget *= options.growth
     return joined(forests), roots[roots != NONE], budget
