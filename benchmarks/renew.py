@@ -98,12 +98,6 @@ RENEWALS = (
     ),
     Renewal("matching-threads", "gpu", 2, f"benchmarks matching --threads 1,16 {_ALONE}"),
     Renewal("general-threads", "gpu", 5, "benchmarks.scripts.general_matching_threads --out FILE"),
-    Renewal(
-        "general-weighted-threads",
-        "gpu",
-        5,
-        "benchmarks.scripts.general_matching_threads --weights --out FILE",
-    ),
     Renewal("assignment-threads", "gpu", 1, "benchmarks.scripts.assignment_threads FILE"),
     Renewal("min-cost-threads", "gpu", 3, "benchmarks.scripts.min_cost_threads FILE"),
     Renewal(

@@ -23,20 +23,20 @@ LINES = {
     ".": 2154,  # aliases of arrays have types; errors name items, of batches too; locks of first calls
     "assignment": 12086,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
     "bipartite": 5234,  # columns of tables are named; small calls
-    "certify": 5067,  # what a cut allows, with lower bounds; proofs of pits and of rankings
+    "certify": 5071,  # what a cut allows, with lower bounds; pits and rankings; pairs without a sort
     "cli": 4251,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 2024,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
     "cuda": 2242,  # loops of kernels and sums over warps and blocks; launches recorded as a graph
     "distributed": 7489,  # arguments by name
     "drawing": 885,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
-    "general_matching": 7004,  # weighted searches of several threads claim what they read
+    "general_matching": 7048,  # weighted searches of several threads claim what they read
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
-    "graph": 12547,  # one reader of tables of all libraries, one of graphs; block models; gradients
+    "graph": 12613,  # one reader of tables of all libraries, one of graphs; rows with weights by threads
     "gridcut": 6814,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
     "integrations": 4051,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3769,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 3056,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
+    "kernels": 3058,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
     "maxflow": 12809,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5587,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
@@ -49,7 +49,7 @@ LINES = {
     "vision": 10906,  # many labels in paint; holes in phases; partial labels of roof duality; layers
 }
 #: The most kinds of arguments of kernels.
-KINDS = 538
+KINDS = 539
 
 
 def lines() -> dict[str, int]:

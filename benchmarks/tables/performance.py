@@ -219,15 +219,15 @@ def calls_on_threads(name: str) -> list[Threads]:
 
 
 def blossoms_on_threads(name: str) -> list[Threads]:
-    """Return the multicore method beside the serial one."""
+    """Return ``multicore-blossom`` beside ``serial-blossom``."""
     found: dict[str, dict[tuple[str, int], float]] = {}
     for row in read(name).rows:
         found.setdefault(row["graph"], {})[row["method"], row["threads"]] = row["median"]
     return [
         Threads(
             graph,
-            next(time for (method, _), time in times.items() if method.startswith("serial")),
-            {count: time for (method, count), time in times.items() if method.startswith("multicore")},
+            times["serial-blossom", 1],
+            {count: time for (method, count), time in times.items() if method == "multicore-blossom"},
         )
         for graph, times in found.items()
     ]
@@ -603,9 +603,6 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         ),
         "general-peers": _peers("general-matching", "", "graph"),
         "general-threads": _threads("general-threads", blossoms_on_threads, "graph", "`serial-blossom`"),
-        "general-weighted-threads": _threads(
-            "general-weighted-threads", blossoms_on_threads, "graph", "`serial-weighted-blossom`"
-        ),
         "locally-dominant": Shown(locally_dominant, ("locally-dominant",)),
         "assignment-peers": _peers("assignment", "linear_assignment", "costs"),
         "assignment-threads": _threads(

@@ -269,10 +269,12 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
     def _matching(self) -> GeneralMatchingResult:
         graph, wanted = self.instance, self.wanted
         weights: IntegerWeights | None = None
+        methods = [find_method(METHODS, each.method) for each in self.plan.attempts]
+        threads = max(thread_count(each, self.plan.threads, self.num_vertices) for each in methods)
         with self.timed("build"):
             if graph.weight is not None:
                 weights = integer_weights(graph, maximize=wanted.maximize, most_edges=wanted.most_edges)
-            neighbours = _neighbours(graph, weights, self.threads)
+            neighbours = _neighbours(graph, weights, threads)
         state = self.by_plan(
             lambda mate: self._solver()(
                 neighbours, self.start if mate is None else mate, self.options, self.control

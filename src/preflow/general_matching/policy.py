@@ -34,7 +34,6 @@ RULES: tuple[Rule[Features], ...] = (
         lambda it: it.graph.weight is not None and it.threads >= FEWEST_THREADS and it.edges >= FEWEST_EDGES,
         (Attempt("multicore-weighted-blossom"),),
         f"the graph has weights, {FEWEST_EDGES:,} edges or more, and {{it.threads}} threads",
-        "general-weighted-threads",
     ),
     Rule(
         lambda it: it.graph.weight is not None,
