@@ -44,6 +44,12 @@ def solve(problem: str, method: str) -> None:
         networks, sources, sinks = zip(*flows(problem, method), strict=True)
         preflow.max_flow_batch(networks, sources, sinks, device="cuda").verify()
         return
+    if problem == "matching_batch":
+        weights = np.triu(np.random.default_rng(0).integers(1, 9, (40, 34, 34)), 1)
+        weights += weights.transpose(0, 2, 1)
+        for factor, no_edge in ((1, 1), (2**40, None), (0.37, None)):
+            preflow.matching_batch(weights * factor, no_edge=no_edge, device="cuda").verify()
+        return
     calls = {
         "max_flow": flows,
         "grid_cut": grids,
@@ -123,7 +129,7 @@ def run(tool: str, problem: str, method: str) -> tuple[str, bool]:
 def main() -> None:
     tools = sys.argv[1:] or TOOLS
     methods = [(p.name, m.name) for p in PROBLEMS for m in p.methods if m.device == "cuda"]
-    methods.append(("max_flow_batch", "cuda-dinic"))
+    methods += [("max_flow_batch", "cuda-dinic"), ("matching_batch", "cuda-edmonds")]
     jobs = [(tool, *each) for tool in tools for each in methods]
     right = True
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -118,7 +118,7 @@ def test_graphs_in_a_list_keep_their_labels() -> None:
 @pytest.mark.parametrize("size", [3, 10, 33, 64])
 def test_agrees_with_networkx(size: int) -> None:
     """Equal weights make nested blossoms; triangles with pendant edges make them in every search."""
-    for number, weights in enumerate((stack(4, size, 1, 3), stack(4, size, 1, 100), _pendant(4, size))):
+    for number, weights in enumerate((stack(4, size, 1, 3), stack(4, size, 1, 100), pendant(4, size))):
         for most_pairs in (False, True):
             result = preflow.matching_batch(weights, maximum_cardinality=most_pairs, no_edge=0)
             result.verify()
@@ -128,7 +128,7 @@ def test_agrees_with_networkx(size: int) -> None:
                 assert one.cardinality == len(pairs) or not most_pairs
 
 
-def _pendant(items: int, size: int) -> Any:
+def pendant(items: int, size: int) -> Any:
     """Return rows of triangles, each joined to the next one, with an edge that hangs from some corners."""
     rng = np.random.default_rng(size)
     weights = np.zeros((items, size, size), dtype=np.int64)

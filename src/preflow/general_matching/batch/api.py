@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,17 +22,18 @@ from ...progress import Reporter
 from ...solving.call import Call, Request
 from ...solving.options import NoOptions
 from ...solving.plan import Plan
+from ...solving.read_only import make_read_only
 from ...solving.timing import timed
 from ...stats import GeneralMatchingStats
 from ..api import GeneralMatchingCall, check_flags
 from ..integer_weights import BITS
 from ..problem import METHODS as MATCHING_METHODS
 from ..result import GeneralMatchingResult, Wanted
+from . import cuda_edmonds, multicore_edmonds
 from .arrays import ASYMMETRIC, BROKEN, INFINITE, OUTSIDE, SOLVED, Found, Scales, Survey
 from .graphs import GraphBatch, read_graphs
 from .methods import METHODS
-from .multicore_edmonds import Solver
-from .result import DualsOfBatch, MatchingBatchResult
+from .result import MatchingBatchResult
 
 #: An item whose sums of duals may reach this number is solved by :func:`matching`, and so is one with floats
 #: beyond two to this power, or as small.
@@ -55,8 +57,9 @@ def matching_batch(
 ) -> MatchingBatchResult:
     """Find matchings of maximum weight of many small graphs in one call.
 
-    Here each thread matches whole graphs, one after the other, in memory that stays in its cache. So a batch
-    takes less time than a loop of calls of :func:`preflow.matching`, which also has much to do for each.
+    Here each thread, or each warp of a GPU, matches whole graphs, one after the other, in near memory.
+    So a batch takes less time than a loop of calls of :func:`preflow.matching`, which also has much to do for
+    each.
 
     Parameters
     ----------
@@ -77,8 +80,8 @@ def matching_batch(
         an edge.
     maximize, perfect, maximum_cardinality : bool
         As in :func:`preflow.matching`, for each graph.
-    device : {"auto", "cpu"}
-        "auto" is the CPU.
+    device : {"auto", "cpu", "cuda"}
+        "auto" is the GPU where it stores the matrices, otherwise the CPU.
     threads : int, optional
         Greatest number of CPU threads; by default as many as the process may use.
     time_limit : float, optional
@@ -103,9 +106,9 @@ def matching_batch(
 
     Notes
     -----
-    O(n m log n) for each graph. Edmonds 1965; Galil, Micali and Gabow 1986. A few graphs are solved by
-    :func:`preflow.matching`: those of integers above 2**60 / (n + 2)**2, and of floats for which one rounding
-    loses too much.
+    O(n m log n) for each graph, O(n**3) on a GPU. Edmonds 1965; Galil, Micali and Gabow 1986. A few graphs
+    are solved by :func:`preflow.matching`: those of integers above 2**60 / (n + 2)**2, of floats for which
+    one rounding loses too much, and on a GPU of more than about 3,000 vertices.
 
     Examples
     --------
@@ -141,6 +144,10 @@ class BatchCall(Call[GraphBatch]):
     def prepare(cls, batch: GraphBatch, wanted: Wanted, request: Request) -> BatchCall:
         """Choose the method and the number of threads."""
         chosen = Plan.of("multicore-edmonds", "the method for batches on the CPU")
+        if request.device == "cuda":
+            chosen = Plan.of("cuda-edmonds", "device='cuda': the method for batches on a GPU")
+        elif batch.device is not None and request.may_look_for_gpu:
+            chosen = Plan.of("cuda-edmonds", "the matrices are on a GPU")
         method, choice = request.choose(lambda: chosen)
         n = int(batch.first_vertex[-1])
         return cls(
@@ -158,14 +165,22 @@ class BatchCall(Call[GraphBatch]):
         with self.current_device():
             return self.find_on_device()
 
+    def solver(self) -> multicore_edmonds.Solver | cuda_edmonds.Solver:
+        """Return the solver of the batch."""
+        arguments = self.instance, self.wanted, self.control
+        if self.device is None:
+            return multicore_edmonds.Solver(*arguments)
+        return cuda_edmonds.Solver(*arguments, self.device)
+
     def find_on_device(self) -> MatchingBatchResult:
         """Solve all items where the method runs, and wrap the result."""
         batch, wanted = self.instance, self.wanted
         with self.timed("build"):
-            solver = Solver(batch, wanted, self.control)
+            solver = self.solver()
             survey = solver.survey()
             self.check(survey)
             scales, unfit = scales_of(survey, batch.sizes, wanted)
+            unfit |= batch.sizes > solver.most_vertices
         with self.timed("solve"):
             found = solver.solve(np.flatnonzero(~unfit), scales)
         with self.timed("recover"):
@@ -173,10 +188,10 @@ class BatchCall(Call[GraphBatch]):
             if not self.control.stopped and (solved != ~unfit).any():
                 raise SolverError(f"solver {self.method.name!r} left {self.UNPROVED}")
             value, gap, close = self.values(found, survey, scales)
-            free = len_of_items(found.mate < 0, batch.first_vertex) > 0
             alone = np.flatnonzero(~(solved & close))
-            if wanted.perfect and (free & solved).any():
-                alone = np.append(np.flatnonzero(free & solved)[:1], alone)
+            if wanted.perfect:
+                free = solved & (len_of_items(found.mate < 0, batch.first_vertex) > 0)
+                alone = np.append(np.flatnonzero(free)[:1], alone)  # raises the error
             lower, upper, optimal = value.copy(), value.copy(), solved & close
             one_by_one: dict[int, GeneralMatchingResult] = {}
             for item in alone.tolist():
@@ -188,21 +203,20 @@ class BatchCall(Call[GraphBatch]):
                 optimal[item] = one.status == "optimal"
             ended = all(one.status != "time-limit" for one in one_by_one.values())
             mate = found.mate.reshape(batch.weight.shape[:2]) if batch.is_stack else found.mate
-            return MatchingBatchResult(
-                status=self.control.status(self.method, ended, close=bool(optimal.all())),
-                lower_bound=lower,
-                upper_bound=upper,
-                stats=self.stats(GeneralMatchingStats),
-                mate=batch.to_caller(mate),
-                optimal=optimal,
-                graphs=batch,
-                maximize=wanted.maximize,
-                perfect=wanted.perfect,
-                maximum_cardinality=wanted.maximum_cardinality,
-                _gap=gap,
-                _duals=DualsOfBatch(found.vertex, found.parent, found.blossom, found.num_blossoms),
-                _alone=one_by_one,
-            )
+            fields: dict[str, object] = {
+                "status": self.control.status(self.method, ended, close=bool(optimal.all())),
+                "lower_bound": lower,
+                "upper_bound": upper,
+                "stats": self.stats(GeneralMatchingStats),
+                "mate": batch.to_caller(mate),
+                "optimal": optimal,
+                "graphs": batch,
+                **wanted._asdict(),
+                "_gap": gap,
+                "_alone": one_by_one,
+            }
+            make_read_only(fields)
+            return MatchingBatchResult._made_later(fields, partial(_later, solver))
 
     def check(self, survey: Survey) -> None:
         """Raise InvalidInputError that names the first item whose graph is malformed."""
@@ -228,10 +242,12 @@ class BatchCall(Call[GraphBatch]):
     def values(self, found: Found, survey: Survey, scales: Scales) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return the weight and the gap of each item, and whether the gap is small."""
         batch = self.instance
-        if batch.numbers.dtype.kind == "i":
-            pairs = len_of_items(found.mate >= 0, batch.first_vertex) // 2
-            value = (found.total - scales.bonus * pairs) * (1 if self.wanted.maximize else -1)
-            return value, np.zeros(len(batch), dtype=np.int64), np.ones(len(batch), dtype=bool)
+        if not batch.is_float:
+            total = found.total
+            if self.wanted.most_edges:
+                total = total - scales.bonus * (len_of_items(found.mate >= 0, batch.first_vertex) // 2)
+            whole = total if self.wanted.maximize else -total
+            return whole, np.zeros(len(batch), dtype=np.int64), np.ones(len(batch), dtype=bool)
         chosen, first = self.chosen(found)
         numbers, bounds = chosen.tolist(), first.tolist()
         value, gap, size = np.zeros((3, len(batch)))
@@ -255,7 +271,8 @@ class BatchCall(Call[GraphBatch]):
             chosen: Array = batch.numbers[lower // n, lower % n, mate[lower]]
             return chosen, first
         shift = np.repeat(begin, np.diff(batch.first_edge))
-        together = UndirectedGraph(len(mate), batch.tail + shift, batch.head + shift, batch.numbers)
+        tail, head = batch.ends.T + shift
+        together = UndirectedGraph(len(mate), tail, head, batch.numbers)
         of_all = np.where(mate >= 0, mate + offset, -1)
         edges = matched_edges(together, of_all, batch.numbers, heaviest=self.wanted.maximize)
         return batch.numbers[edges], first
@@ -270,6 +287,13 @@ class BatchCall(Call[GraphBatch]):
                 return one.matching()
         except InfeasibleMatchingError as error:
             raise InfeasibleMatchingError(error.barrier, error.components, (item,)) from None
+
+
+def _later(solver: multicore_edmonds.Solver | cuda_edmonds.Solver) -> dict[str, object]:
+    """Return the field of a result that few callers read."""
+    duals = solver.duals()
+    make_read_only(duals)
+    return {"_duals": duals}
 
 
 def len_of_items(flags: NDArray[np.bool_], first: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -22,9 +22,7 @@ class Items(NamedTuple):
 
     #: int64 or float64: the entries of all matrices, or the weights of listed edges
     weight: Numbers
-    #: uint32: the ends of listed edges; empty for matrices
-    tail: Indices
-    head: Indices
+    ends: Indices  #: uint32, shape (num_edges, 2): the ends of listed edges; empty for matrices
     #: shape (items + 1,): where each item begins in `weight`, and in arrays by vertices and by blossoms. An
     #: item of n vertices has room for n // 2 blossoms.
     first_edge: NDArray[np.int64]
@@ -72,8 +70,7 @@ def items_of(batch: GraphBatch) -> Items:
     marker = np.array([] if batch.no_edge is None else [batch.no_edge], dtype=batch.numbers.dtype)
     items = Items(
         batch.numbers.reshape(-1),
-        batch.tail,
-        batch.head,
+        batch.ends,
         batch.first_edge,
         batch.first_vertex,
         np.append(0, np.cumsum(batch.sizes // 2)),

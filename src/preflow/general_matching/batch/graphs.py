@@ -14,7 +14,7 @@ from ...cuda import runtime
 from ...cuda.runtime import Device, is_on_gpu
 from ...errors import CapacityOverflowError, InvalidInputError
 from ...graph.edge_tables import ColumnNames
-from ...graph.network import as_array, check_ends, vertex_ids
+from ...graph.network import as_array, check_vertex_ids
 from ...graph.network_batch import counts_of, largest_in_items, naming
 from ...graph.placement import HostArrays, as_device_array, host_array, is_tensor, restorer, restorer_of
 from ...graph.undirected import MOST_VERTICES, UndirectedGraph, as_undirected_graph
@@ -32,7 +32,7 @@ class GraphBatch(HostArrays, ReadOnlyArrays):
     ----------
     weight : array, shape (items, n, n) or (num_edges,)
         The caller's array where it is one: it is not copied. It may be on a GPU.
-    tail, head : ndarray of uint32, shape (num_edges,)
+    ends : ndarray of uint32, shape (num_edges, 2)
         The ends of listed edges, numbered from 0 in each graph; empty for matrices.
     first_edge, first_vertex : ndarray of int64, shape (items + 1,)
         Where each graph begins among entries or edges, and among vertices.
@@ -43,8 +43,7 @@ class GraphBatch(HostArrays, ReadOnlyArrays):
     """
 
     weight: AnyArray
-    tail: Array
-    head: Array
+    ends: Array
     first_edge: NDArray[np.int64]
     first_vertex: NDArray[np.int64]
     no_edge: int | float | None = None
@@ -58,6 +57,11 @@ class GraphBatch(HostArrays, ReadOnlyArrays):
         return bool(self.weight.ndim == 3)
 
     @property
+    def is_float(self) -> bool:
+        """Whether weights are floats."""
+        return bool(self.weight.dtype.kind == "f")
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """The number of vertices of each graph, shape (items,)."""
         return np.diff(self.first_vertex)
@@ -66,7 +70,7 @@ class GraphBatch(HostArrays, ReadOnlyArrays):
     def numbers(self) -> Array:
         """The weights on the host as int64 or float64, read-only."""
         host = self.weight if self.device is None else self.device.to_host(self.weight)
-        kind = np.float64 if host.dtype.kind == "f" else np.int64
+        kind = np.float64 if self.is_float else np.int64
         return read_only_view(np.ascontiguousarray(host, dtype=kind))
 
     def to_caller(self, values: AnyArray) -> AnyArray:
@@ -77,8 +81,8 @@ class GraphBatch(HostArrays, ReadOnlyArrays):
         return on_device if self.restore is None else self.restore(on_device)
 
     def to_host(self, values: AnyArray) -> Array:
-        """Return an array from :meth:`to_caller` as one of NumPy."""
-        if self.device is None:
+        """Return an array of NumPy, or from :meth:`to_caller`, as one of NumPy."""
+        if self.device is None or isinstance(values, np.ndarray):
             return super().to_host(values)
         with self.device.current():
             return self.device.to_host(self.device.from_dlpack(values))
@@ -108,9 +112,8 @@ class GraphBatch(HostArrays, ReadOnlyArrays):
             return UndirectedGraph(n, tail[kept], head[kept], weight[kept], restore=restore)
         part = slice(int(self.first_edge[number]), int(self.first_edge[number + 1]))
         labels = None if self._labels is None else self._labels[number]
-        return UndirectedGraph(
-            n, self.tail[part], self.head[part], self.numbers[part], labels=labels, restore=restore
-        )
+        tail, head = self.ends[part].T
+        return UndirectedGraph(n, tail, head, self.numbers[part], labels=labels, restore=restore)
 
     def __repr__(self) -> str:
         return (
@@ -164,9 +167,8 @@ def _read_stack(graphs: AnyArray, no_edge: int | float | None) -> GraphBatch:
     ):
         raise InvalidInputError(f"no_edge must be an integer where the weights are, got {no_edge!r}")
     items, n, _ = weight.shape
-    return GraphBatch(
-        weight, *_no_ends(), np.arange(items + 1) * n * n, np.arange(items + 1) * n, no_edge, device, restore
-    )
+    first_edge, first_vertex = np.arange(items + 1) * n * n, np.arange(items + 1) * n
+    return GraphBatch(weight, _no_ends(), first_edge, first_vertex, no_edge, device, restore)
 
 
 def _read_edges(graphs: tuple[AnyArray, ...], num_vertices: ArrayLike | None) -> GraphBatch:
@@ -182,10 +184,13 @@ def _read_edges(graphs: tuple[AnyArray, ...], num_vertices: ArrayLike | None) ->
     first = counts_of(offsets, "offsets")
     if not len(first) or first[0] != 0 or (np.diff(first) < 0).any() or first[-1] != len(pairs):
         raise InvalidInputError(f"offsets must rise from 0 to the number of edges, {len(pairs)}")
-    tail, head = (vertex_ids(pairs[:, side], "pairs") for side in range(2))
-    check_ends(tail, head, None)
+    check_vertex_ids(pairs.reshape(-1), "pairs")
+    largest = int(pairs.max(initial=0))
+    if largest >= MOST_VERTICES:
+        raise InvalidInputError(f"vertex {largest} is too large: a graph has at most 2**30 vertices")
+    ends = np.array(pairs, dtype=np.uint32)
     if num_vertices is None:
-        sizes = np.maximum(largest_in_items(tail, first), largest_in_items(head, first)) + 1
+        sizes = largest_in_items(ends.reshape(-1), 2 * first) + 1
     else:
         given = counts_of(np.atleast_1d(as_array(num_vertices, "num_vertices")), "num_vertices")
         if len(given) not in (1, len(first) - 1):
@@ -193,9 +198,8 @@ def _read_edges(graphs: tuple[AnyArray, ...], num_vertices: ArrayLike | None) ->
         sizes = np.broadcast_to(given, (len(first) - 1,))
     if int(sizes.max(initial=0)) > MOST_VERTICES:
         raise InvalidInputError(f"{int(sizes.max()):,} vertices are too many: at most 2**30")
-    restore = restorer_of(*graphs)
-    tail, head = np.array(tail, dtype=np.uint32), np.array(head, dtype=np.uint32)
-    return GraphBatch(weight, tail, head, first, np.append(0, np.cumsum(sizes)), restore=restore)
+    first_vertex = np.append(0, np.cumsum(sizes))
+    return GraphBatch(weight, ends, first, first_vertex, restore=restorer_of(*graphs))
 
 
 def _read_list(graphs: Iterable[object]) -> GraphBatch:
@@ -207,13 +211,10 @@ def _read_list(graphs: Iterable[object]) -> GraphBatch:
                 raise InvalidInputError("the graph has no weights: those of a batch have some, perhaps all 1")
             read.append(graph)
     dtype = np.int64 if all(each.weight is None or each.weight.dtype.kind == "i" for each in read) else float
-    nothing: list[Array] = list(_no_ends())
+    nothing = np.zeros(0, dtype=dtype)
     return GraphBatch(
-        np.concatenate(
-            [nothing[0].astype(dtype), *(each.weight for each in read if each.weight is not None)]
-        ),
-        np.concatenate([nothing[0], *(each.tail for each in read)]),
-        np.concatenate([nothing[1], *(each.head for each in read)]),
+        np.concatenate([nothing, *(each.weight for each in read if each.weight is not None)]),
+        np.concatenate([_no_ends(), *(np.stack([each.tail, each.head], axis=1) for each in read)]),
         np.append(0, np.cumsum([each.num_edges for each in read], dtype=np.int64)),
         np.append(0, np.cumsum([each.num_vertices for each in read], dtype=np.int64)),
         restore=next((each.restore for each in read if each.restore is not None), None),
@@ -221,8 +222,8 @@ def _read_list(graphs: Iterable[object]) -> GraphBatch:
     )
 
 
-def _no_ends() -> tuple[Array, Array]:
-    return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32)
+def _no_ends() -> Array:
+    return np.zeros((0, 2), dtype=np.uint32)
 
 
 def _check_numbers(weight: AnyArray, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...cuda import CudaMethod
 from ...solving.method import Method
 
 METHODS = (
@@ -12,6 +13,15 @@ METHODS = (
         "each thread matches whole graphs, one tree at a time with variable duals",
         "Edmonds 1965; Galil, Micali and Gabow 1986",
         parallel=True,
+        weighted=True,
+    ),
+    CudaMethod(
+        "cuda-edmonds",
+        "general_matching.batch.cuda_edmonds",
+        "NoOptions",
+        "each warp of a GPU matches whole graphs, one tree at a time, all lanes scanning rows",
+        "Edmonds 1965; Galil, Micali and Gabow 1986",
+        copies=True,
         weighted=True,
     ),
 )

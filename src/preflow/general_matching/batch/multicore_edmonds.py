@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Index, Indices, Int64, Number
+from ...graph.undirected import MOST_VERTICES
 from ...kernels.atomics import fetch_add, relaxed_load, relaxed_store
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
@@ -56,6 +57,7 @@ from .arrays import (
     nothing_found,
 )
 from .graphs import GraphBatch
+from .result import DualsOfBatch
 
 #: Number of runs per thread.
 RUNS = 32
@@ -162,7 +164,7 @@ def survey(batch: Batch, item: Index) -> None:
                     is_first = False
         return
     for edge in range(begin, end):
-        u, v, weight = np.uint64(items.tail[edge]), np.uint64(items.head[edge]), items.weight[edge]
+        u, v, weight = np.uint64(items.ends[edge, 0]), np.uint64(items.ends[edge, 1]), items.weight[edge]
         if not np.isfinite(weight):
             flaws[item] |= INFINITE
         if u >= n or v >= n:
@@ -210,7 +212,7 @@ def read_edges(batch: Batch, work: Work, item: Index, n: np.uint64) -> np.uint64
                     count = put_edge(batch, work, item, count, row, column, weight)
         return count
     for edge in range(begin, end):
-        u, v = np.uint64(items.tail[edge]), np.uint64(items.head[edge])
+        u, v = np.uint64(items.ends[edge, 0]), np.uint64(items.ends[edge, 1])
         if u != v:
             count = put_edge(batch, work, item, count, u, v, items.weight[edge])
     return count
@@ -302,6 +304,8 @@ def match_together(pool: NativePool, num_threads: np.uint64, batch: Batch) -> No
 class Solver:
     """The method on one batch."""
 
+    most_vertices = MOST_VERTICES  #: of an item
+
     def __init__(self, graphs: GraphBatch, wanted: Wanted, control: Control) -> None:
         items = items_of(graphs)
         count, n = len(graphs), int(graphs.sizes.max(initial=0))
@@ -346,4 +350,9 @@ class Solver:
     def solve(self, chosen: NDArray[np.int64], scales: Scales) -> Found:
         """Solve the chosen items; return the solution of the batch."""
         self._run(chosen, scales, solves=True)
-        return self.batch.found
+        found: Found = self.batch.found
+        return found
+
+    def duals(self) -> DualsOfBatch:
+        """Return the duals of the solution."""
+        return DualsOfBatch(*(getattr(self.batch.found, name) for name in DualsOfBatch._fields))

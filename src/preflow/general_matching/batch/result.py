@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...arrays import Array
 from ...certify.fields import check_array, check_bounds_of_items, check_kind
 from ...errors import VerificationError
-from ...solving.read_only import make_read_only, read_only_view
+from ...solving.read_only import read_only_view
 from ...solving.result import HEADLINES, BoundedResult
 from ..result import GeneralMatchingResult
 from ..solution import BlossomDuals
@@ -81,10 +81,6 @@ class MatchingBatchResult(BoundedResult):
     _duals: DualsOfBatch
     #: the items that were solved one by one
     _alone: Mapping[int, GeneralMatchingResult]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        make_read_only(self._duals)
 
     @property
     def gap(self) -> Array:  # type: ignore[override]
