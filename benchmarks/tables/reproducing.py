@@ -505,16 +505,10 @@ DIVISORS = {
 
 def divisors_on_gpu(name: str) -> Table:
     """Return milliseconds of assignments on a GPU with other divisors of epsilon, and other CYCLE."""
-    rows = [
-        [
-            short(each.name).removeprefix("complete "),
-            *(
-                milliseconds(each, method) if seconds(each, f"preflow:{method}") else ""
-                for method in DIVISORS
-            ),
-        ]
-        for each in joined(name)
-    ]
+    rows = []
+    for each in joined(name):
+        times = [1e3 * (seconds(each, f"preflow:{method}") or 0.0) for method in DIVISORS]
+        rows.append([short(each.name).removeprefix("complete "), *(number(time or None) for time in times)])
     return Table(["rows", *DIVISORS.values()], rows)
 
 
