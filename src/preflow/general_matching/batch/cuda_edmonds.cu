@@ -1,5 +1,5 @@
 // The kernels of cuda-edmonds: one warp surveys or matches one graph, with its state in shared memory. cuda_edmonds.py
-// has the pseudo-code; serial_weighted_blossom has definitions and invariants. All lanes have the same values, unless a
+// has the pseudo-code; weighted_blossom has definitions and invariants. All lanes have the same values, unless a
 // comment says otherwise; the first lane changes blossoms and trees.
 #ifndef SOURCE
 #define SOURCE 1  // the type of given weights: int, i64, float, double
@@ -136,7 +136,7 @@ __device__ __forceinline__ void append(Slot* list, u32& length, bool has, u32 nu
 struct Graph {
     u32 n, nodes, num_queued, num_spare;
     Weight* weight;  // n rows of n; 0 for no edge
-    // By vertices: as serial_weighted_blossom writes them, `dual` is twice the dual, plus the time for an even vertex,
+    // By vertices: as weighted_blossom writes them, `dual` is twice the dual, plus the time for an even vertex,
     // minus the time for an odd one. `near` is the least of the dual of u minus twice the weight of uv, over all even
     // vertices u that were in another node than v when they were scanned; `from` is this u.
     Number *dual, *near;

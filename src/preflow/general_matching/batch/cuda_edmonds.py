@@ -1,6 +1,6 @@
 """Weighted matchings of many small graphs on a GPU: each warp matches whole graphs.
 
-The search is that of :mod:`preflow.general_matching.serial_weighted_blossom`, which has definitions and
+The search is that of :mod:`preflow.general_matching.weighted_blossom`, which has definitions and
 invariants, for matrices: arrays by vertices that all lanes scan take the place of heaps, and of lists of the
 vertices of a node. So a step of a search takes O(n / 32) for each lane, and a search O(n**2 / 32) but for
 steps that look again.
@@ -31,7 +31,7 @@ Pseudo-code
             until the tree ends:
                 scan the rows of new even vertices                         scan
                 find what happens first, all lanes together                next_event
-                as in serial_weighted_blossom: augment, grow (reach),
+                as in weighted_blossom: augment, grow (reach),
                     shrink or expand; or look again at a row
             write the duals as of now                                      settle
         match the children of all blossoms in pairs                        match_vertices
