@@ -17,6 +17,8 @@ Definitions
 -----------
 - The *value* of a piece is the parameter at which the cut without it, and the cut with it, are equally large.
 - A piece is *final* if both are minimum there. Then its value is a breakpoint.
+- The capacity of an arc at parameter 0 may be negative. Pieces are solved at values in the range, where no
+  capacity is.
 
 ::
 
