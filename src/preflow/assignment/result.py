@@ -218,9 +218,10 @@ class AssignmentResult(Tabular, BoundedResult):
 
         For integers with status "optimal" it is 0. For floats it is the exact difference between the value
         and the bound that the prices prove, rounded up: at most 2**-40 of the sum of the absolute costs of
-        the pairs, plus 2**-50 for each row and column. With another status, the gap is the difference of the
-        two bounds. ("approximate": prices near a large reward, which a row would have and another row takes,
-        carry its rounding error.) The first access makes a pass over the costs.
+        the pairs, and of the singles where there are any, plus 2**-50 for each row and column. With another
+        status, the gap is the difference of the two bounds. ("approximate": prices near a large reward, which
+        a row would have and another row takes, carry its rounding error.) The first access makes a pass over
+        the costs.
         """
         leading = self.costs.leading
         if self.status != "optimal":
@@ -229,12 +230,14 @@ class AssignmentResult(Tabular, BoundedResult):
             return upper - lower
         if self.costs.dtype.kind == "i":
             return np.zeros(leading, dtype=np.int64) if leading else 0
-        with np.errstate(over="ignore"):
-            gaps = [
-                proved_gap(*arguments, exact=self._exact_prices(item))
-                for item, arguments in enumerate(self._items(range(self.costs.shape[0])))
-            ]
+        with np.errstate(over="ignore", invalid="ignore"):
+            gaps = list(self._proved_gaps())
         return np.array(gaps).reshape(leading) if leading else gaps[0]
+
+    def _proved_gaps(self) -> Iterator[float]:
+        """Yield the gap of each item of floats."""
+        for item, arguments in enumerate(self._items(range(self.costs.shape[0]))):
+            yield proved_gap(*arguments, exact=self._exact_prices(item))
 
     def regret(self) -> Array:
         """Return how much dearer the best assignment without each pair is: its margin.

@@ -95,32 +95,13 @@ class AssignmentWithSinglesResult(AssignmentResult):
         with costs.current():
             return costs.to_caller(costs.xp.asarray(single.reshape(*costs.leading, size)))
 
-    @cached_property
-    def gap(self) -> Number:
-        """A proved bound on the distance of the value from the optimum; an array for a batch.
-
-        0 for integers with status "optimal". For floats it is the exact difference between the value and the
-        bound that the prices prove, rounded up: at most 2**-40 of the sum of the absolute costs of the pairs
-        and the singles, plus 2**-50 for each of them. With another status it is the difference of the two
-        bounds.
-        """
-        leading = self.costs.leading
-        if self.status != "optimal":
-            bounds = self.lower_bound, self.upper_bound
-            lower, upper = (self._by_item(bound).reshape(leading) if leading else bound for bound in bounds)
-            return upper - lower
-        if self.costs.dtype.kind == "i":
-            return np.zeros(leading, dtype=np.int64) if leading else 0
-        gaps = []
-        with np.errstate(over="ignore", invalid="ignore"):
-            for item, (one, singles, answer, (total, _)) in enumerate(self._proofs()):
-                if self._exact_prices(item) is None:
-                    gaps.append(proved_gap(one, singles, answer, total))
-                else:
-                    chosen = chosen_costs(one, singles, *answer[:2])
-                    off_by = abs(accurate_sum(np.append(chosen, -total)))
-                    gaps.append(math.nextafter(off_by, math.inf) if off_by > 0 else 0.0)
-        return np.array(gaps).reshape(leading) if leading else gaps[0]
+    def _proved_gaps(self) -> Iterator[float]:
+        for item, (one, singles, answer, (total, _)) in enumerate(self._proofs()):
+            if self._exact_prices(item) is None:
+                yield proved_gap(one, singles, answer, total)
+            else:
+                off_by = abs(accurate_sum(np.append(chosen_costs(one, singles, *answer[:2]), -total)))
+                yield math.nextafter(off_by, math.inf) if off_by > 0 else 0.0
 
     def _given(self, call: str) -> Given:
         given = super()._given(call)
