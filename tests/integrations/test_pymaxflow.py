@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from preflow.errors import CapacityOverflowError, InvalidInputError, InvalidTypeError
 from preflow.integrations import pymaxflow
 from preflow.integrations.pymaxflow import fastmin
+from preflow.integrations.pymaxflow import graph as graphs
 
 EDGE = st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 9), st.integers(0, 9))
 TERMINAL = st.tuples(st.integers(0, 4), st.integers(-9, 9), st.integers(-9, 9))
@@ -117,11 +118,11 @@ def test_an_interruption_adds_no_part_of_a_grid(monkeypatch: pytest.MonkeyPatch)
         return neighbours(*arguments)
 
     calls: list[Any] = []
-    neighbours = pymaxflow.ring_boxes
+    neighbours = graphs.ring_boxes
     g = pymaxflow.Graph[int]()
     nodes = g.add_grid_nodes((3, 3))
     with monkeypatch.context() as patch:
-        patch.setattr(pymaxflow, "ring_boxes", interrupted)
+        patch.setattr(graphs, "ring_boxes", interrupted)
         with pytest.raises(KeyboardInterrupt):
             g.add_grid_edges(nodes, 5)
     assert g.get_edge_count() == 0
@@ -310,7 +311,7 @@ def test_no_edge_of_a_grid_is_stored(kind: type, monkeypatch: pytest.MonkeyPatch
     graph.add_grid_edges(nodes, kind(3), symmetric=True)
     graph.add_grid_edges(nodes, kind(1), structure=[[0, 0, 0], [0, 0, 1], [0, 1, 1]])
     graph.add_grid_tedges(nodes, np.arange(20).reshape(4, 5), 7)
-    monkeypatch.setattr(pymaxflow, "min_cut", None)
+    monkeypatch.setattr(graphs, "min_cut", None)
     first = graph.maxflow()
     graph.add_tedge(3, 5, 0)
     assert graph.maxflow() >= first

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from ...arrays import Array
 from ...errors import InvalidTypeError
 from ...graph.placement import host_array
+from .graph import Graph, GraphInt
 
 if TYPE_CHECKING:
     from ...vision.expansion import Labelling
     from ...vision.label_energy import LabelEnergy
-    from . import GraphInt
 
 #: Cycles if their number is not given: the search ends long before.
 MOST_CYCLES = 2**31
@@ -157,8 +157,6 @@ def _step(
     unary: ArrayLike, binary: ArrayLike, labels: Array, stay: Array, switch: Array
 ) -> tuple[int | float, GraphInt]:
     """Give each pixel its label of `stay` or of `switch`, whichever is best of all choices together."""
-    from . import Graph
-
     _check_overwritten(labels)
     energy = _energy(unary, binary)
     energy.checked_labels(labels)
