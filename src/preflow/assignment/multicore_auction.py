@@ -594,7 +594,8 @@ def auction_matrix(
         whole=np.dtype(dtype).kind == "i",
         delays=control.delays,
     )
-    own = [make_state(0, m, dtype) for _ in range(threads)]
+    # Threads list rows of dense costs at prices of their own.
+    own = [make_state(0, m, dtype) if len(values) else start.state for _ in range(threads)]
     clear(start.state)
 
     def share(thread: int) -> None:

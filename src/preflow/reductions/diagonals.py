@@ -52,6 +52,7 @@ from ..errors import (
     VerificationError,
 )
 from ..graph.costs import SparseCosts
+from ..graph.network import exact_sum
 from ..graph.placement import exact_array
 from ..graph.sparse_input import read_sparse
 from ..kernels.constants import ONE, TWO, ZERO
@@ -604,17 +605,33 @@ def _from_centre(
     degree = np.bincount(column, minlength=n).astype(np.float64)
     subtract_means(first, column, costs, degree, *means, np.zeros(n), np.uint64(MOST_SWEEPS), SETTLED)
     u, v = (np.rint(mean / tolerance).astype(np.int64) for mean in means)
-    centred = whole - np.repeat(u, np.diff(matrix.indptr)) - v[column]
+    centred = np.empty_like(whole)
+    less_numbers(first, column, whole, u, v, centred)
     try:
         found = _assignment(matrix, centred, False, limits, partial=False)
     except InfeasibleError:
         return _assignment(matrix, whole, False, limits)
     assert isinstance(found.costs, SparseCosts)
-    total = int(found.cost) + sum(u.tolist()) + sum(v.tolist())
+    total = int(found.cost) + int(exact_sum(u)) + int(exact_sum(v))
     given = replace(found.costs, values=whole, base=None)
     return replace(
         found, partial=True, lower_bound=total, upper_bound=total, u=found.u + u, v=found.v + v, costs=given
     )
+
+
+@kernel
+def less_numbers(
+    first: NDArray[np.uint64],
+    column: NDArray[np.uint32],
+    cost: NDArray[np.int64],
+    of_row: NDArray[np.int64],
+    of_column: NDArray[np.int64],
+    found: NDArray[np.int64],
+) -> None:
+    """Write the costs less the numbers of their rows and columns."""
+    for i in range(np.uint64(len(of_row))):
+        for k in range(first[i], first[i + ONE]):
+            found[k] = cost[k] - of_row[i] - of_column[np.uint64(column[k])]
 
 
 @kernel
