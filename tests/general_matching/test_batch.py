@@ -196,6 +196,7 @@ def test_no_perfect_matching() -> None:
         (([[0, 5]], [1], [0, 0, 1]), {"num_vertices": 3}, "item 1: vertex 5 is out of range"),
         (([[0, 5]], [np.inf], [0, 0, 1]), {}, "item 1"),
         ([([0], [1])], {}, "item 0: the graph has no weights"),
+        ([([0], [1], [0.5]), ([0], [1], [2**60])], {}, "item 1: weights past"),
         (5, {}, "graphs must be"),
     ],
 )

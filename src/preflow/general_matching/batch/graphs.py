@@ -14,7 +14,7 @@ from ...cuda import runtime
 from ...cuda.runtime import Device, is_on_gpu
 from ...errors import CapacityOverflowError, InvalidInputError
 from ...graph.edge_tables import ColumnNames
-from ...graph.network import as_array, check_vertex_ids
+from ...graph.network import EXACT_FLOAT, as_array, check_vertex_ids
 from ...graph.network_batch import counts_of, largest_in_items, naming
 from ...graph.placement import HostArrays, as_device_array, host_array, is_tensor, restorer, restorer_of
 from ...graph.undirected import MOST_VERTICES, UndirectedGraph, as_undirected_graph
@@ -210,10 +210,15 @@ def _read_list(graphs: Iterable[object]) -> GraphBatch:
             if graph.weight is None:
                 raise InvalidInputError("the graph has no weights: those of a batch have some, perhaps all 1")
             read.append(graph)
-    dtype = np.int64 if all(each.weight is None or each.weight.dtype.kind == "i" for each in read) else float
-    nothing = np.zeros(0, dtype=dtype)
+    weights = [np.asarray(each.weight) for each in read]
+    dtype = np.int64 if all(weight.dtype.kind == "i" for weight in weights) else np.float64
+    for item, weight in enumerate(weights):
+        if dtype == np.float64 and weight.dtype.kind == "i" and (np.abs(weight) > EXACT_FLOAT).any():
+            raise CapacityOverflowError(
+                f"item {item}: weights past 2**53 do not fit the float64 of other graphs: solve them apart"
+            )
     return GraphBatch(
-        np.concatenate([nothing, *(each.weight for each in read if each.weight is not None)]),
+        np.concatenate([np.zeros(0, dtype=dtype), *weights]),
         np.concatenate([_no_ends(), *(np.stack([each.tail, each.head], axis=1) for each in read)]),
         np.append(0, np.cumsum([each.num_edges for each in read], dtype=np.int64)),
         np.append(0, np.cumsum([each.num_vertices for each in read], dtype=np.int64)),
