@@ -337,7 +337,7 @@ def _made_again(kind: type[PreflowError], args: tuple[Any, ...]) -> PreflowError
     return kind.__new__(kind, *args)
 
 
-def _some(numbers: tuple[Any, ...]) -> str:
+def _some(numbers: tuple[object, ...]) -> str:
     """Return the first ten numbers as text."""
     more = f", ... ({len(numbers):,})" if len(numbers) > 10 else ""
     return ", ".join(map(str, numbers[:10])) + more

@@ -286,7 +286,7 @@ METHODS = (
         "papers.wu_he_hong.cuda_locks",
         "CudaLocksOptions",
         "one thread a vertex pushes with the locks of both ends; global relabels on the GPU",
-        "Wu, He and Hong 2011, section 5.1; Anderson and Setubal 1995",
+        "Wu, He and Hong 2011, section 5.1; Anderson and Setubal 1992",
         copies=True,
     ),
     CudaMethod(

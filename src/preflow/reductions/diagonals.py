@@ -603,7 +603,7 @@ def _from_centre(
     if n == 0 or share_left_by_minima(SparseCosts(first, column, whole, n)) <= FEW_LEFT:
         return _assignment(matrix, whole, False, limits)
     degree = np.bincount(column, minlength=n).astype(np.float64)
-    subtract_means(first, column, costs, degree, *means, np.zeros(n), np.uint64(MOST_SWEEPS), SETTLED)
+    subtract_means(first, column, costs, degree, *means, np.zeros(n))
     u, v = (np.rint(mean / tolerance).astype(np.int64) for mean in means)
     centred = np.empty_like(whole)
     less_numbers(first, column, whole, u, v, centred)
@@ -643,18 +643,16 @@ def subtract_means(
     of_row: NDArray[np.float64],
     of_column: NDArray[np.float64],
     total: NDArray[np.float64],
-    most: np.uint64,
-    settled: float,
 ) -> None:
     """Find numbers of rows and columns whose sums are near the costs (Curtis and Reid 1972), by sweeps.
 
     Each sweep sets the number of a row to the mean of its costs less the numbers of columns, and then those
-    of columns. The last sweep is the `most`-th, or the first that changes the numbers of columns by at most
-    `settled` times what is left of the costs, in the mean. `degree` has the number of entries of each column,
+    of columns. The last of at most MOST_SWEEPS is the first that changes the numbers of columns by at most
+    SETTLED times what is left of the costs, in the mean. `degree` has the number of entries of each column,
     `total` is 0.
     """
     n = np.uint64(len(of_row))
-    for _ in range(most):
+    for _ in range(MOST_SWEEPS):
         left = changed = 0.0
         for i in range(n):
             begin, end = first[i], first[i + ONE]
@@ -675,7 +673,7 @@ def subtract_means(
                 changed += abs(after - of_column[j]) * degree[j]
                 of_column[j] = after
             total[j] = 0.0
-        if changed <= settled * left:
+        if changed <= SETTLED * left:
             return
 
 

@@ -4,7 +4,7 @@ Wu, He and Hong reject locks for CUDA: "It is possible to implement locks and cr
 explicitly using atomic memory operations. However, a study is needed to investigate the performance of such
 an approach." This is the approach, beside ``cuda_lockfree.py``, from which only the kernel differs. A push
 has the locks of both ends of its arc, and a relabel that of its vertex, as in the systems for CPUs that they
-name (Anderson and Setubal 1995; Bader and Sachdeva 2005).
+name (Anderson and Setubal 1992; Bader and Sachdeva 2005).
 
 Definitions
 -----------
