@@ -13,7 +13,7 @@ import preflow
 from preflow.errors import CostOverflowError, InfeasibleMatchingError, InvalidInputError
 from preflow.general_matching.batch import api
 from preflow.general_matching.batch.graphs import read_graphs
-from preflow.general_matching.result import Wanted
+from preflow.general_matching.result import GeneralMatchingResult, Wanted
 from preflow.solving.call import Request
 from tests.support.damage import damaged
 
@@ -176,6 +176,34 @@ def test_no_perfect_matching() -> None:
     assert len(error.value.components) == 4
 
 
+def test_no_time_to_prove_that_there_is_no_perfect_matching(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No item counts as solved then."""
+    alone = api.BatchCall.solve_alone
+
+    def too_late(call: api.BatchCall, item: int) -> GeneralMatchingResult:
+        call.control.stop[0] = 1
+        return alone(call, item)
+
+    monkeypatch.setattr(api.BatchCall, "solve_alone", too_late)
+    result = preflow.matching_batch(np.ones((5, 5, 5)), perfect=True)
+    assert result.status == "time-limit"
+    assert not result.optimal.any()
+    result.verify()
+
+
+def test_weights_that_underflow() -> None:
+    weights = np.full((1, 4, 4), np.nan)
+    for u, v, weight in ((0, 1, 3e247), (2, 3, 3e-289)):
+        weights[0, u, v] = weights[0, v, u] = weight
+    check(weights)
+
+
+def test_a_marker_is_rounded_as_the_weights() -> None:
+    weights = np.full((1, 2, 2), 0.1, np.float32)
+    assert preflow.matching_batch(weights, no_edge=0.1).mate.tolist() == [[-1, -1]]
+    assert preflow.matching_batch(np.full((1, 2, 2), -(2**63)), no_edge=-(2**63)).value.tolist() == [0]
+
+
 @pytest.mark.parametrize(
     ("graphs", "given", "message"),
     [
@@ -186,6 +214,8 @@ def test_no_perfect_matching() -> None:
         (np.zeros((2, 3, 3), complex), {}, "complex"),
         (np.zeros((2, 3, 3)), {"num_vertices": 3}, "num_vertices is for"),
         (np.zeros((2, 3, 3), int), {"no_edge": 0.5}, "must be an integer"),
+        (np.zeros((2, 3, 3), int), {"no_edge": np.nan}, "must be an integer"),
+        (np.zeros((2, 3, 3)), {"no_edge": 10**400}, "must be a number that fits float64"),
         (np.zeros((2, 3, 3)), {"no_edge": "0"}, "must be a number"),
         (np.zeros((2, 3, 3)), {"maximize": 1}, "must be True or False"),
         (([[0, 1]], [1]), {}, "got 2 arrays"),

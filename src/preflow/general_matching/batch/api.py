@@ -26,7 +26,7 @@ from ...solving.read_only import make_read_only
 from ...solving.timing import timed
 from ...stats import GeneralMatchingStats
 from ..api import GeneralMatchingCall, check_flags
-from ..integer_weights import BITS
+from ..integer_weights import BITS, SMALLEST_POWER
 from ..problem import METHODS as MATCHING_METHODS
 from ..result import GeneralMatchingResult, Wanted
 from . import cuda_edmonds, multicore_edmonds
@@ -188,10 +188,9 @@ class BatchCall(Call[GraphBatch]):
             if not self.control.stopped and (solved != ~unfit).any():
                 raise SolverError(f"solver {self.method.name!r} left {self.UNPROVED}")
             value, gap, close = self.values(found, survey, scales)
+            if wanted.perfect:  # an item with a free vertex has no perfect matching: alone it says why
+                solved &= len_of_items(found.mate < 0, batch.first_vertex) == 0
             alone = np.flatnonzero(~(solved & close))
-            if wanted.perfect:
-                free = solved & (len_of_items(found.mate < 0, batch.first_vertex) > 0)
-                alone = np.append(np.flatnonzero(free)[:1], alone)  # raises the error
             lower, upper, optimal = value.copy(), value.copy(), solved & close
             one_by_one: dict[int, GeneralMatchingResult] = {}
             for item in alone.tolist():
@@ -256,7 +255,9 @@ class BatchCall(Call[GraphBatch]):
             value[item] = math.fsum(part)
             gap[item] = abs(math.fsum([*part, -value[item]]))
             size[item] = math.fsum(map(abs, part))
-        rounded = 2 * (batch.sizes // 2) * found.rest / scales.up
+        # Weights times a scale below 1 may lose bits because they underflow.
+        rest = found.rest + np.where(scales.up < 1, 2.0**SMALLEST_POWER, 0.0)
+        rounded = 2 * (batch.sizes // 2) * rest / scales.up
         gap = np.where((gap > 0) | (rounded > 0), np.nextafter((gap + rounded) * (1 + 2.0**-50), np.inf), 0.0)
         return value, gap, gap <= (2.0**-40 + np.diff(first) * 2.0**-53) * size
 
@@ -314,7 +315,7 @@ def scales_of(survey: Survey, sizes: NDArray[np.int64], wanted: Wanted) -> tuple
     pairs = sizes // 2 if wanted.most_edges else np.zeros_like(sizes)
     bits = BITS - 2 - np.frexp(pairs.astype(np.float64))[1]
     exponent = np.where(rounded, bits - np.frexp(size)[1], 0)
-    unfit = np.where(rounded, np.abs(exponent) > MOST_EXPONENT, (size + 1) * (sizes + 2.0) ** 2 >= MOST)
+    unfit = np.where(rounded, np.abs(exponent) > MOST_EXPONENT, size + 1 >= MOST / (sizes + 2.0) ** 2)
     up = np.ldexp(1.0, np.where(unfit, 0, exponent))
     least, most = (np.where(unfit, 0, each) for each in (least, most))
     if least.dtype.kind == "f":

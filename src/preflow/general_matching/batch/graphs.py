@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...arrays import AnyArray, Array, Restorer
+from ...arrays import AnyArray, Array, DType, Restorer
 from ...cuda import runtime
 from ...cuda.runtime import Device, is_on_gpu
 from ...errors import CapacityOverflowError, InvalidInputError
@@ -156,19 +157,25 @@ def _read_stack(graphs: AnyArray, no_edge: int | float | None) -> GraphBatch:
     if weight.ndim != 3 or weight.shape[1] != weight.shape[2]:
         raise InvalidInputError(f"graphs must have the shape (items, n, n), got {tuple(weight.shape)}")
     _check_numbers(weight, "graphs")
-    if no_edge is not None and (
-        isinstance(no_edge, bool) or not isinstance(no_edge, int | float | np.number)
-    ):
-        raise InvalidInputError(f"no_edge must be a number, got {no_edge!r}")
-    if (
-        no_edge is not None
-        and weight.dtype.kind != "f"
-        and (no_edge != int(no_edge) or abs(no_edge) >= 2**63)
-    ):
-        raise InvalidInputError(f"no_edge must be an integer where the weights are, got {no_edge!r}")
+    if no_edge is not None:
+        no_edge = _marker(no_edge, weight.dtype)
     items, n, _ = weight.shape
     first_edge, first_vertex = np.arange(items + 1) * n * n, np.arange(items + 1) * n
     return GraphBatch(weight, _no_ends(), first_edge, first_vertex, no_edge, device, restore)
+
+
+def _marker(no_edge: int | float, dtype: DType) -> int | float:
+    """Return the number that entries of a type have where there is no edge, rounded as they are."""
+    known = isinstance(no_edge, int | float | np.integer | np.floating)
+    if not known or isinstance(no_edge, bool):
+        raise InvalidInputError(f"no_edge must be a number, got {no_edge!r}")
+    with suppress(OverflowError, ValueError), np.errstate(over="ignore"):
+        if dtype.kind == "f":
+            return float(dtype.type(no_edge))
+        if int(no_edge) == no_edge and -(2**63) <= no_edge < 2**63:
+            return int(no_edge)
+    fitting = "a number that fits float64" if dtype.kind == "f" else "an integer that fits int64"
+    raise InvalidInputError(f"no_edge must be {fitting}, as the weights do, got {no_edge!r}")
 
 
 def _read_edges(graphs: tuple[AnyArray, ...], num_vertices: ArrayLike | None) -> GraphBatch:
