@@ -291,6 +291,8 @@ def test_partial_labels_of_hostile_energies():
         minimize_energy(BinaryEnergy([[0, 2**59]]), partial=True)
     largest = minimize_energy(BinaryEnergy([[2**57 - 1, -(2**57)]]), partial=True)
     assert (largest.value, largest.labels.tolist()) == (-(2**57), [1])
+    with pytest.raises(InvalidInputError, match="partial must be True or False"):
+        minimize_energy(BinaryEnergy([[0, 1]]), partial="no")
     with pytest.raises(CapacityOverflowError, match="twice the least energy"):
         minimize_energy(BinaryEnergy([[1e308, 1.5e308]]), partial=True)
     # "Never both": what is forbidden does not swallow the small costs.

@@ -215,7 +215,7 @@ def test_large_costs() -> None:
 
 
 def test_a_time_limit() -> None:
-    with pytest.raises(NotOptimalError):
+    with pytest.raises(NotOptimalError, match="time limit"):
         layered_surfaces(np.random.default_rng(0).random((2, 60, 60, 40)), time_limit=1e-9)
 
 

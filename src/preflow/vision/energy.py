@@ -617,6 +617,8 @@ def minimize_energy(
     """
     if not isinstance(energy, BinaryEnergy):
         raise InvalidInputError(f"energy must be a BinaryEnergy, got {type(energy).__name__}")
+    if not isinstance(partial, bool):
+        raise InvalidInputError(f"partial must be True or False, got {partial!r}")
     found = minimum(energy.doubled() if partial else energy, method, device, threads, time_limit, progress)
     if not math.isfinite(found.upper_bound):
         raise CapacityOverflowError(f"{'twice ' if partial else ''}the least energy is past float64")

@@ -32,7 +32,13 @@ from ..certify.exact import exact_total, near_and_gap, whole_and_rest
 from ..certify.fields import check_array, check_kind, checked_host_array, checked_number
 from ..checks import check_finite
 from ..drawing.images import draw_with_bar
-from ..errors import CapacityOverflowError, InvalidInputError, PreflowError, VerificationError
+from ..errors import (
+    CapacityOverflowError,
+    InvalidInputError,
+    NotOptimalError,
+    PreflowError,
+    VerificationError,
+)
 from ..graph.grid import GridNetwork
 from ..graph.placement import host_array
 from ..gridcut.api import grid_cut
@@ -190,6 +196,8 @@ def layered_surfaces(
     cut = grid_cut(
         network, method=method, device=device, threads=threads, time_limit=time_limit, progress=progress
     )
+    if cut.status != "optimal":  # its bounds are in other units than the costs
+        raise NotOptimalError("the time limit ended the search for the surfaces")
     if cut.value >= columns.unbounded:
         raise _infeasible()
     surfaces = _heights(cut, given.shape)
