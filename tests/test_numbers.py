@@ -39,6 +39,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     preflow.gomory_hu_tree: {"graph": EDGES},
     preflow.directed_min_cut: {"network": NETWORK},
     preflow.pair_flows: {"graph": NETWORK, "pairs": [(0, 3)]},
+    preflow.matching_batch: {"graphs": np.ones((2, 4, 4), dtype=np.int64)},
     preflow.edge_connectivity: {"graph": EDGES},
     preflow.vertex_connectivity: {"graph": EDGES},
     preflow.scale_to_diagonal: {"matrix": [[1.0, 2.0], [3.0, 4.0]]},

@@ -30,7 +30,7 @@ LINES = {
     "distributed": 7488,  # arguments by name
     "drawing": 886,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
-    "general_matching": 8082,  # weighted searches of several threads; batches on threads and GPUs
+    "general_matching": 8083,  # weighted searches of several threads; batches on threads and GPUs
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 12600,  # one reader of tables of all libraries, one of graphs; rows with weights by threads
     "gridcut": 6814,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way

@@ -71,7 +71,6 @@ from ..solution import GeneralState, Partners, duals_of
 from .search import match_vertices, run_searches
 from .start import WeightedBlossomOptions, first_duals, free_vertices, wanted_pairs
 from .state import SPARE, WeightedForest, new_forest, unset_forest
-from .together import search_together
 
 #: Weights are below this.
 MOST_WEIGHT = 2**60
@@ -87,6 +86,8 @@ def solve(
         raise CostOverflowError(f"weights of up to {largest:,} are too large: they must be below 2**60")
     m, budget = len(graph.neighbour) // 2, options.budget
     if control.threads > 1:
+        from .together import search_together
+
         wanted = wanted_pairs(graph, options.initial, start, control)
         forest, roots, budget = search_together(unset_forest(n, m), graph, wanted, options, control)
     else:
