@@ -415,6 +415,21 @@ def test_no_step_improves_the_labels_of_a_search(name: str) -> None:
             assert fastmin.energy_of_grid_labeling(unary, binary, moved) == energy
 
 
+def test_labels_that_cannot_be_overwritten() -> None:
+    fixed = np.zeros((1, 2), np.int64)
+    fixed.flags.writeable = False
+    many = np.zeros((1, 2, 200), np.int64)
+    distance = 1 - np.eye(200, dtype=np.int64)
+    for unary, binary, labels in (
+        (many[..., :2], distance[:2, :2], fixed),
+        (many, distance, np.zeros((1, 2), np.int8)),
+    ):
+        with pytest.raises(InvalidTypeError, match="must be writeable"):
+            fastmin.aexpansion_grid(unary, binary, labels=labels)
+        with pytest.raises(InvalidTypeError, match="must be writeable"):
+            fastmin.aexpansion_grid_step(1, unary, binary, labels)
+
+
 def test_steps_refuse_what_is_no_label() -> None:
     labels = np.zeros((2, 3), dtype=int)
     for alpha in (3, -1, 0.5):

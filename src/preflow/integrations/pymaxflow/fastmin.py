@@ -157,8 +157,8 @@ def _step(
     unary: ArrayLike, binary: ArrayLike, labels: Array, stay: Array, switch: Array
 ) -> tuple[int | float, GraphInt]:
     """Give each pixel its label of `stay` or of `switch`, whichever is best of all choices together."""
-    _check_overwritten(labels)
     energy = _energy(unary, binary)
+    _check_overwritten(labels, len(energy.data))
     energy.checked_labels(labels)
     stay, switch = energy.checked_labels(stay), energy.checked_labels(switch)
     graph = Graph[float if "f" in (np.asarray(unary).dtype.kind, np.asarray(binary).dtype.kind) else int]()
@@ -194,18 +194,23 @@ def _search(
     max_cycles: int | None,
     labels: Array | None,
 ) -> Array:
+    costs = _labels_first(unary)
     if labels is not None:
-        _check_overwritten(labels)
+        _check_overwritten(labels, len(costs))
     cycles = MOST_CYCLES if max_cycles is None else max_cycles
-    found = moves(_labels_first(unary), binary, initial=labels, max_sweeps=cycles).labels
+    found = moves(costs, binary, initial=labels, max_sweeps=cycles).labels
     if labels is not None:
         labels[...] = found
     return found if labels is None else labels
 
 
-def _check_overwritten(labels: Array) -> None:
+def _check_overwritten(labels: Array, number: int) -> None:
     if not isinstance(labels, np.ndarray) or labels.dtype.kind not in "iu":
         raise InvalidTypeError("labels is overwritten, so it must be a NumPy array of integers")
+    if not labels.flags.writeable or np.iinfo(labels.dtype).max < number - 1:
+        raise InvalidTypeError(
+            f"labels is overwritten, so it must be writeable, and {labels.dtype} must have {number} labels"
+        )
 
 
 def _energy(unary: ArrayLike, binary: ArrayLike) -> LabelEnergy:
