@@ -34,7 +34,7 @@ LINES = {
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
     "graph": 12600,  # one reader of tables of all libraries, one of graphs; rows with weights by threads
     "gridcut": 6814,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
-    "integrations": 4046,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
+    "integrations": 4051,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3765,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 3057,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
     "maxflow": 12811,  # small instances by one kernel each; flows with constants below zero by ranges
