@@ -24,7 +24,7 @@ LINES = {
     "assignment": 12069,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
     "bipartite": 5234,  # columns of tables are named; small calls
     "certify": 5063,  # what a cut allows, with lower bounds; pits and rankings; pairs without a sort
-    "cli": 4247,  # segment-labels of volumes; labels of images as pictures
+    "cli": 4248,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 1993,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
     "cuda": 2298,  # loops of kernels and sums over warps and blocks; launches as a graph; uploads by threads
     "distributed": 7488,  # arguments by name

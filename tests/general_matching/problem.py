@@ -59,7 +59,7 @@ def rounds(method: Method) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
 
 SAMPLE = Sample(
     arguments=([(0, 1), (1, 2)],),
-    modules={"matching": 80},  # small calls: the pieces of both blossom algorithms
+    modules={"matching": 81},  # small calls: the pieces of both blossom algorithms, with delays of tests
     solve=solve,
     counted=counted,
     answer=("mate",),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..checks import needed_for
 from ..errors import InvalidInputError
 from .file_problem import FileProblem
 from .files import TableOptions, is_table, write_lines, write_pair_table
@@ -115,6 +114,8 @@ def match(
     from ..io.tables import read_bipartite_table
 
     if spy is not None:
+        from ..checks import needed_for
+
         with needed_for("a picture of a matrix", "Matplotlib", "plot"):
             import matplotlib  # noqa: F401
     written = [permutation, spy]

@@ -7,8 +7,6 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..checks import needed_for
-
 if TYPE_CHECKING:
     from ..arrays import Array
 
@@ -143,6 +141,8 @@ def _array(name: str) -> bytes:
 
 def _photo(name: str) -> Array:
     """Return a photograph of scikit-image, those of cameraman and cat at half their size."""
+    from ..checks import needed_for
+
     with needed_for("a sample picture", "scikit-image", "vision"):
         import skimage.data
     photo: Array = getattr(skimage.data, name)()

@@ -69,7 +69,7 @@ class LayeredSurfaces(DrawnResult):
 
     Attributes
     ----------
-    surfaces : ndarray of int64, shape (k, *spatial)
+    surfaces : ndarray of int64, shape (k, ...)
         The height of each surface in each column, from 0 to depth - 1.
     cost : int or float
         The sum of the costs of all places of the surfaces: exact for integers, rounded once for floats.
@@ -146,7 +146,7 @@ def layered_surfaces(
 
     Parameters
     ----------
-    cost : array_like of numbers, shape (k, *spatial, depth)
+    cost : array_like of numbers, shape (k, ..., depth)
         What it costs surface i to be at height z of a column, for each of k surfaces: k images of shape
         (width, depth), or k volumes of shape (height, width, depth). ``inf`` forbids a place.
     max_step : int, or array_like of int, shape (axes,) or (k, axes)
