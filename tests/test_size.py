@@ -32,7 +32,7 @@ LINES = {
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 8083,  # weighted searches of several threads; batches on threads and GPUs
     "generators": 4058,  # networks of energies, scale-free graphs, and other forms of any flow problem
-    "graph": 12600,  # one reader of tables of all libraries, one of graphs; rows with weights by threads
+    "graph": 12603,  # one reader of tables of all libraries, one of graphs; rows with weights by threads
     "gridcut": 6814,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
     "integrations": 4051,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3765,  # Matrix Market costs; matrices that could be read in two ways are refused
@@ -46,7 +46,7 @@ LINES = {
     "solving": 2211,  # small instances by one kernel each; locks of what threads share
     "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
     "transportation": 5517,  # masses may stay; large ones spoil no small ones; small items list all pairs
-    "vision": 10902,  # many labels in paint; holes in phases; partial labels of roof duality; layers
+    "vision": 10903,  # many labels in paint; holes in phases; partial labels of roof duality; layers
 }
 #: The most kinds of arguments of kernels.
 KINDS = 540

@@ -164,6 +164,14 @@ def test_answers_are_those_of_tuples(problem: str, container: str) -> None:
     assert case.solve(CONTAINERS[container](case)) == case.solve(case.rows())
 
 
+def test_the_caller_names_attributes_of_pairs() -> None:
+    lorries = {("a", "b"): {"lorries": 3}, ("b", "c"): {"lorries": 1}}
+    assert preflow.max_flow(lorries, "a", "c", capacity="lorries").value == 1
+    assert preflow.min_cost_flow(lorries, {"a": 1, "c": -1}, cost="lorries").cost == 4
+    assert preflow.matching(lorries, weight="lorries").pairs() == [("a", "b")]
+    assert preflow.linear_assignment(lorries, weight="lorries").cost == 4
+
+
 @pytest.mark.parametrize("problem", ["max_flow", "min_cut", "matching", "linear_assignment", "transport"])
 def test_series_with_two_indices(problem: str) -> None:
     case = CASES[problem]

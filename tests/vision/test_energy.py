@@ -186,8 +186,8 @@ def test_wrong_arguments_are_named(arguments, message):
 
 def test_wrong_labels_and_sums_beyond_int64_are_refused():
     energy = BinaryEnergy([[0, 1], [1, 0]])
-    for labels in ([0], [0, 2], [[0, 1]]):
-        with pytest.raises(InvalidInputError, match="labels must be 0 or 1"):
+    for labels, got in ([0], "shape"), ([0, 2], "2"), ([[0, 1]], "shape"), ([-1, 0], "-1"):
+        with pytest.raises(InvalidInputError, match=f"must be 0 or 1 for each of 2 variables, got {got}"):
             energy.evaluate(labels)
     with pytest.raises(CapacityOverflowError, match="overflow"):
         BinaryEnergy([[0, 2**60], [0, 2**60]])

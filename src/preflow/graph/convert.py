@@ -110,7 +110,9 @@ def as_flow_network(network: NetworkInput, names: ColumnNames | None = None) -> 
     if _is_dense(network):
         matrix = _dense_matrix(network, "network", ("tail", "head", "capacity"))
         if matrix.shape[0] != matrix.shape[1]:
-            raise InvalidInputError(f"a capacity matrix is square; this one has shape {matrix.shape}")
+            raise InvalidInputError(
+                f"a capacity matrix is square; this one has shape {matrix.shape}. Edges are a list of tuples"
+            )
         tail, head = np.nonzero(matrix)
         labels = matrix_labels(network)[1] if is_frame(network) else None
         read = FlowNetwork._of_matrix(tail, head, matrix[tail, head], labels or range(len(matrix)))

@@ -566,7 +566,7 @@ def _read_pairs(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribu
     if not pairs or len(pairs) < len(adjacency):
         return None
     data = list(adjacency.values())
-    if has_attributes_by_pair(adjacency):
+    if has_attributes_by_pair(adjacency, [number.name for number in numbers]):
         rows = [(*pair, each) for pair, each in zip(pairs, data, strict=True)]
         return read_tuples(rows, ("tail", "head"), numbers)
     if len(numbers) > 1 and all(isinstance(each, tuple) for each in data):
@@ -579,10 +579,11 @@ def _read_pairs(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribu
     return read_tuples(rows, ("tail", "head"), alone)
 
 
-def has_attributes_by_pair(given: Mapping[Hashable, Untyped]) -> bool:
-    """Return whether a dictionary is ``{(tail, head): {attribute: number}}``; a usual name tells."""
+def has_attributes_by_pair(given: Mapping[Hashable, Untyped], names: Sequence[str] = ()) -> bool:
+    """Return whether a dictionary is ``{(tail, head): {attribute: number}}``; usual names or `names` tell."""
+    known = NUMBERS.union(names)
     return all(isinstance(pair, tuple) and len(pair) == 2 for pair in given) and all(
-        isinstance(each, Mapping) and not NUMBERS.isdisjoint(each) for each in given.values()
+        isinstance(each, Mapping) and not known.isdisjoint(each) for each in given.values()
     )
 
 

@@ -169,10 +169,11 @@ class BinaryEnergy(ReadOnlyArrays):
     def _terms(self, labels: ArrayLike) -> list[Array]:
         """Return the costs that a labelling has: of variables, of pairs, of triples."""
         given = np.asarray(labels)
-        if given.shape != (self.num_variables,) or not np.isin(given, (0, 1)).all():
+        wrong = given[~np.isin(given, (0, 1))]
+        if given.shape != (self.num_variables,) or wrong.size:
+            got = wrong[0] if wrong.size else f"shape {given.shape}"
             raise InvalidInputError(
-                f"labels must be 0 or 1 for each of {self.num_variables} variables, got {given.dtype} of "
-                f"shape {given.shape}"
+                f"labels must be 0 or 1 for each of {self.num_variables} variables, got {got}"
             )
         x = given.astype(np.int64)
         parts = [self.unary[np.arange(len(x)), x]]
