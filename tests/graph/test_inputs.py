@@ -164,6 +164,17 @@ def test_answers_are_those_of_tuples(problem: str, container: str) -> None:
     assert case.solve(CONTAINERS[container](case)) == case.solve(case.rows())
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_labelled_matrix_is_no_table_of_edges(n: int) -> None:
+    labels = list("abc"[:n])
+    matrix = pd.DataFrame(7 * (1 - np.eye(n, dtype=int)), index=labels, columns=labels)
+    for solve in (preflow.matching, preflow.global_min_cut):
+        with pytest.raises(InvalidInputError, match="is a matrix, not a table of edges"):
+            solve(matrix)
+    assert preflow.matching(nx.from_pandas_adjacency(matrix)).weight == 7
+    assert preflow.global_min_cut(nx.from_pandas_adjacency(matrix)).value == 7 * (n - 1)
+
+
 def test_the_caller_names_attributes_of_pairs() -> None:
     lorries = {("a", "b"): {"lorries": 3}, ("b", "c"): {"lorries": 1}}
     assert preflow.max_flow(lorries, "a", "c", capacity="lorries").value == 1

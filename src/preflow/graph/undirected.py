@@ -42,7 +42,9 @@ from .edge_tables import (
     has_attributes_by_pair,
     in_known_form,
     is_edge_list,
+    is_frame,
     is_table,
+    is_unnamed,
     listed_once,
     number_together,
     other_names_by,
@@ -510,6 +512,11 @@ def undirected_columns(
 
     That has the `name`, or the first of the `usual` ones.
     """
+    if is_frame(table) and not is_unnamed(table) and table.index.equals(table.columns):
+        raise InvalidInputError(
+            "a DataFrame whose rows and columns have the same labels is a matrix, not a table of edges; "
+            "networkx.from_pandas_adjacency makes a graph of it"
+        )
     given = (names or USUAL_NAMES)._replace(weight=name)
     found = find_columns(table, {"weight": ()}, given, advise=names is not None)
     column = usual_column(table, usual, tuple(found.values())) if usual else None
