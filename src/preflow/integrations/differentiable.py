@@ -1,4 +1,4 @@
-"""What functions return whose costs have a gradient, with the arrays of any library."""
+"""Results whose costs have a gradient, with the arrays of any library."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def worth_a_gpu(network: FlowNetwork, threads: int, in_use: bool) -> bool:
 
 
 def worth_moving_terminals(network: FlowNetwork) -> bool:
-    """Whether a network has so many arcs that it matters which vertices are its terminals."""
+    """Whether a network has enough arcs for its terminals to matter."""
     return network.num_arcs >= FEW_ARCS
 
 

@@ -69,7 +69,7 @@ class GraphFit(ReadOnlyArrays):
 
     @property
     def value(self) -> float:
-        """What is minimised: half the weighted squares of the differences, and the penalties."""
+        """The sum that is minimised: half the weighted squares of the differences, and the penalties."""
         above = np.maximum(self.x[self.tail] - self.x[self.head], 0)
         paid = above > 0
         squares = self.weights * (self.x - self.y) ** 2 / 2

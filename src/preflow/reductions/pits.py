@@ -152,7 +152,7 @@ def _as_whole(values: Array) -> tuple[NDArray[np.int64], Array, int]:
 
 
 class Proved(NamedTuple):
-    """What a flow proves of a closed set of blocks."""
+    """The proof of a closed set of blocks by a flow."""
 
     lower: int | float  #: its value
     upper: int | float  #: no closed set has a larger one

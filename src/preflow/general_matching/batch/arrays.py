@@ -32,7 +32,7 @@ class Items(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What the weights of each item are like, shape (items,).
+    """Facts of the weights of each item, shape (items,).
 
     They are negated to minimise; those that are then negative count as 0 unless each edge more is of use.
     """

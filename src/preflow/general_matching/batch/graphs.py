@@ -1,4 +1,4 @@
-"""Many small graphs with weights as one container: a stack of matrices, or lists of edges."""
+"""Many small graphs with weights as one container: a batch of matrices, or lists of edges."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def read_graphs(
     """
     is_stack = isinstance(graphs, np.ndarray) or is_tensor(graphs)
     for name, value, wanted, form in (
-        ("no_edge", no_edge, is_stack, "a stack of matrices"),
+        ("no_edge", no_edge, is_stack, "a batch of matrices"),
         ("num_vertices", num_vertices, isinstance(graphs, tuple), "a tuple (pairs, weights, offsets)"),
     ):
         if value is not None and not wanted:

@@ -53,7 +53,7 @@ class MatchingBatchResult(BoundedResult):
     lower_bound, upper_bound, value : ndarray of int64 or float64, shape (items,)
         Weights, of the dtype of the graphs' weights. Bounds of items that are not optimal differ; `value`
         then raises NotOptimalError.
-    mate : array of int64, shape (items, n) of a stack of matrices, else (num_vertices,)
+    mate : array of int64, shape (items, n) of a batch of matrices, else (num_vertices,)
         The partner of each vertex, -1 for none, numbered from 0 in each graph; of the kind of the input:
         NumPy's, CuPy's, Torch's, JAX's. Of listed edges, the vertices of graph ``i`` are
         ``mate[graphs.vertices_of(i)]``.

@@ -47,7 +47,7 @@ FEWEST_ROOTS = 4
 
 
 class Team(NamedTuple):
-    """What the threads share beside the state."""
+    """The words that the threads share beside the state."""
 
     num_threads: np.uint64
     taken: NDArray[np.int64]  #: shape (1,): the number of roots that threads have taken

@@ -129,7 +129,7 @@ def make_steps(device: Device, net: DeviceNetwork, cycles: int, control: Control
 
 
 class Steps(Protocol):
-    """What the arguments of kernels that push and relabel have in common."""
+    """The common arguments of kernels that push and relabel."""
 
     @property
     def net(self) -> DeviceNetwork:
@@ -137,11 +137,11 @@ class Steps(Protocol):
 
     @property
     def counts(self) -> AnyArray:
-        """What the threads do."""
+        """The operations of the threads."""
 
     @property
     def watch(self) -> AnyArray:
-        """How they learn that the solve is to stop."""
+        """The signal that the solve is to stop."""
 
 
 def make_search(device: Device, net: DeviceNetwork) -> SearchArguments:
