@@ -108,8 +108,8 @@ def test_what_the_cpu_decides() -> None:
         preflow.matching_batch(([[0, 5]], [np.nan], [0, 1]), device="cuda")
     with pytest.raises(InfeasibleMatchingError, match="item 0"):
         preflow.matching_batch(np.ones((2, 3, 3)), perfect=True, device="cuda")
-    for nothing in (np.zeros((0, 3, 3)), np.zeros((4, 0, 0), int), np.zeros((2, 1, 1))):
-        check(nothing, GOALS[:4])
+    for empty in (np.zeros((0, 3, 3)), np.zeros((4, 0, 0), int), np.zeros((2, 1, 1))):
+        check(empty, GOALS[:4])
 
 
 @pytest.mark.parametrize("factor", [1, 0.37])

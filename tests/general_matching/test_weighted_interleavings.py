@@ -41,7 +41,7 @@ UNLIMITED = np.uint64(2**62)
 
 
 class Solve(NamedTuple):
-    """What the threads share, and the lists of each."""
+    """The words that all threads share, and the lists of each thread."""
 
     forest: WeightedForest  #: without lists
     owner: NDArray[np.uint64]
