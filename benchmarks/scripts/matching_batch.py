@@ -72,7 +72,7 @@ def main() -> None:
         seconds = rows[-1]["seconds"]
         if device is not None and matrices is not None:
             there = partial(call.func, device.xp.asarray(matrices), **call.keywords)  # type: ignore[attr-defined]
-            seconds["GPU, in its memory"], _ = seconds_of(there)
+            seconds["GPU, arrays there"], _ = seconds_of(there)
         print(name, {way: f"{1e6 * each / items:.1f} us" for way, each in seconds.items()}, flush=True)
     write_rows(sys.argv[1], rows, ("numpy",))
 
