@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 import statistics
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,19 +21,22 @@ from typing import NamedTuple
 from preflow.errors import InvalidInputError
 from preflow.generators import family, grid_3d
 from preflow.graph.network import MaxFlowProblem
-from preflow.io.dimacs import read_max_flow
+from preflow.io.dimacs import read_max_flow, write_dimacs
 from preflow.maxflow.problem import METHODS as MAX_FLOW_METHODS
-from preflow.solving.dispatch import find_method
+from preflow.solving.dispatch import find_method, usable_cpus
 
 from ..files import find_files, instance_name
+from ..instances.flow import FlowInstance
 from ..machine import check_memory
-from ..problem import Case, Suite, Table, method_and_threads
+from ..problem import Case, SolverSettings, Suite, Table, method_and_threads
+from ..problems import PROBLEMS
 from ..records import InstanceRecord, Measurement
 from ..scaling import by_group, own_contestants, part_seconds
 from ..suites.flow import flow_case
 from .activity import RECORDED, activity_table
 from .means import Mean, mean_seconds
-from .selection import Paper, Selection
+from .programs import Record, Row, read_settings
+from .selection import Paper, Program, Selection
 
 #: multicore-fifo with the parallel global relabel of section 4.6.3 and the donation of the oldest vertex.
 AS_PRINTED = "multicore-fifo[search=jump-queues,donation=oldest]"
@@ -482,6 +487,60 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
     }
 )
 
+# Reading
+
+#: The instance that section 5.2.2 reads, and a smaller one: parameters of line-moderate.
+READ, READ_SMALL = "65536x4x128", "4096x4x32"
+#: The parts of a run, in seconds.
+READ_PARTS = ("read", "build", "solve")
+
+
+def show_reading(arguments: Sequence[str]) -> None:
+    """Measure reading line-moderate from a file beside solving it: a part of the paper.
+
+    The file lies in the folder for temporary files, and has been read before.
+    """
+    settings = read_settings("reading", arguments, seeds=1, repeats=3)
+    record = Record(settings, ("instance", "run", "method"))
+    size = READ_SMALL if settings.small else READ
+    name, count = f"line-moderate {size}", min(max(TABLE_THREADS), usable_cpus())
+    methods = settings.methods or ("F_PRF", "H_PRF", f"multicore-fifo@{count}", f"{AS_PRINTED}@{count}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "instance.max"
+        write_dimacs(path, family("line-moderate").generate(size, seed=0))
+        for run in range(settings.repeats):
+            missing = [method for method in methods if record.lacks(name, run, method)]
+            if not missing:
+                continue
+            read_max_flow(path)
+            began = time.perf_counter()
+            problem = read_max_flow(path)
+            reading = time.perf_counter() - began
+            instance = FlowInstance.from_problem(problem)
+            for method in missing:
+                solver = PROBLEMS["min_cut"].contestant(f"preflow:{method}", SolverSettings(1, math.inf))
+                solver.load(instance)
+                found = solver.run(solver.prepare(instance)).seconds
+                parts = {"read": reading, "build": found["build"], "solve": found["solve"]}
+                record.add({"instance": name, "run": run, "method": method, **parts})
+    title = "Seconds of reading a file of line-moderate and of solving it, medians of the runs"
+    record.show(Table(title, READING_HEADER, reading_shares(record.rows)))
+
+
+READING_HEADER = ["code", *(f"{part}, s" for part in READ_PARTS), "reading, %", "reading and building, %"]
+
+
+def reading_shares(measured: Sequence[Row]) -> list[list[str]]:
+    """Return the cells of READING_HEADER."""
+    rows = []
+    for method in dict.fromkeys(str(row["method"]) for row in measured):
+        runs = [row for row in measured if row["method"] == method]
+        parts = [statistics.median(float(row[part]) for row in runs) for part in READ_PARTS]
+        shares = (100 * part / sum(parts) for part in (parts[0], sum(parts[:2])))
+        rows.append([method, *(f"{part:.2f}" for part in parts), *(f"{share:.0f}" for share in shares)])
+    return rows
+
+
 # Selection
 
 SPEED_UP, ACTIVE, RELATED = "speed-up", "active", "related"
@@ -536,4 +595,7 @@ PAPER = Paper(
     small="minutes",
     # Their methods are not those of the tables.
     apart=(ACTIVE, RELATED),
+    programs=MappingProxyType(
+        {"reading": Program("section 5.2.2: reading line-moderate beside solving it", show_reading)}
+    ),
 )

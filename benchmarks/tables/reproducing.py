@@ -189,6 +189,28 @@ def on_threads(name: str) -> Table:
     return Table(["instance", "form", *head], rows, words=2)
 
 
+def more_operations(name: str) -> Table:
+    """Return pushes and relabels of Cihan's method on several threads over those of one thread.
+
+    The thesis has its method on eight threads only, beside F_PRF, which is its method on one thread.
+    """
+    rows = []
+    for instance, by_method in thesis_runs(name).items():
+        published = cihan.TABLES[instance.removesuffix("-like")].rows
+        theirs = published["Cihan"].pushes / published["F_PRF"].pushes
+        for form, shown in FORMS.items():
+            runs = {count: by_method[f"{form}@{count}"] for count in (1, 2, 4, 8, 16)}
+            pushes, relabels = (
+                [runs[count].detail[kind] / runs[1].detail[kind] for count in (2, 4, 8, 16)]
+                for kind in COUNTS[:2]
+            )
+            gain = (runs[1].median("solve") or 0.0) / (runs[8].median("solve") or 1.0)
+            cells = map(three_digits, (*pushes, theirs, relabels[2], gain))
+            rows.append([numbered(instance), shown, *cells])
+    head = ["pushes on 2 threads", "4", "8", "16", "the thesis, 8", "relabels on 8", "times as fast on 8"]
+    return Table(["instance", "form", *head], rows, words=2)
+
+
 def variants(name: str, *published_names: str) -> Table:
     """Return our variants of HI_PR beside the codes of the thesis."""
     published: dict[str, InstanceRecord] = {}
@@ -649,6 +671,7 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         "cihan-on-eight-threads": Shown(eight_threads, ("cihan-threads",)),
         "cihan-volumes": Shown(volumes, ("cihan-serial", "cihan-threads")),
         "cihan-threads": Shown(on_threads, ("cihan-threads",)),
+        "cihan-more-operations": Shown(more_operations, ("cihan-threads",)),
         "cihan-variants": Shown(variants, ("cihan-variants", "cihan-serial")),
         "cihan-relabel-shares": Shown(relabel_shares, ("cihan-serial", "cihan-threads")),
         "cihan-active-vertices": Shown(active_vertices, ("cihan-active",)),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import machine, reproduce
-from benchmarks.records import InstanceRecord, Measurement
+from benchmarks.records import InstanceRecord, Measurement, read_record
 from benchmarks.reproduce import cihan
 from benchmarks.run import run_bench
 from preflow.errors import InvalidInputError
@@ -126,3 +126,19 @@ def test_report(tmp_path: Path) -> None:
     assert "Operations, means ± standard deviations over the seeds" in text
     assert "| published pushes |" in text
     assert "| rmf-wide 32x8 | preflow:serial-fifo |" in text
+
+
+def test_reading_is_measured_beside_solving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cihan, "READ_SMALL", "64x4x8")
+    options = ["--small", "--repeats", "2", "--method", "H_PRF", "--out", str(tmp_path)]
+    cihan.show_reading(options)
+    rows = read_record(tmp_path / "rows.jsonl").rows
+    assert [(row["run"], row["method"]) for row in rows] == [(0, "H_PRF"), (1, "H_PRF")]
+    assert all(row[part] > 0 for row in rows for part in cihan.READ_PARTS)
+    assert "| H_PRF |" in capsys.readouterr().out
+    cihan.show_reading([*options, "--resume"])
+    assert read_record(tmp_path / "rows.jsonl").rows == rows
+    measured = [{"method": "x", "read": 6.0, "build": 3.0, "solve": solve} for solve in (1.0, 0.5, 4.0)]
+    assert cihan.reading_shares(measured) == [["x", "6.00", "3.00", "1.00", "60", "90"]]

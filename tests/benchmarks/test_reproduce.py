@@ -85,7 +85,7 @@ def test_a_paper_needs_no_option() -> None:
 def test_all_runs_of_a_command_share_its_budget(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    clock = iter([0.0, 1.0, 40.0, 101.0])
+    clock = iter([0.0, 1.0, 40.0, 101.0, 102.0])
     monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     runs: list[list[str]] = []
     monkeypatch.setattr(command.bench, "start", lambda name, arguments: runs.append(arguments))
@@ -118,7 +118,7 @@ def test_parts_with_instances_of_their_own_are_measured_apart() -> None:
     ]
     assert list(command.read(["wu-he-hong", "ALGORITHM-4"]).runs) == ["algorithm-4"]
     thesis = command.read(["cihan", "--small"]).runs
-    assert list(thesis) == ["", "active", "related"]
+    assert list(thesis) == ["", "active", "related", "reading"]
     tables = cihan.suites(thesis[""])["max_flow"]
     assert (tables.methods, tables.threads) == (cihan.METHODS, cihan.THREADS)
     active = cihan.suites(thesis["active"])["max_flow"]
