@@ -22,6 +22,7 @@ from ..graph.costs import DenseCosts, SparseCosts, shown_matrix
 from ..graph.device.costs import DeviceCosts
 from ..graph.edge_tables import Tabular, labels_of
 from ..graph.point_costs import PointCosts
+from ..solving.items import numbers_of
 from ..solving.result import NEGLIGIBLE_GAP, BoundedResult
 from ..stats import AssignmentStats
 
@@ -117,12 +118,15 @@ class AssignmentResult(Tabular, BoundedResult):
         Raises
         ------
         InvalidTypeError
-            The costs are one matrix.
+            The costs are one matrix, or the index is no integer, slice or array.
         IndexError
             There is no such matrix.
         """
         self._check_batch()
-        return self._part(np.asarray(np.arange(self.costs.shape[0]).reshape(self.costs.leading)[index]))
+        leading = self.costs.leading
+        if len(leading) == 1 and not isinstance(index, tuple):
+            return self._part(np.asarray(numbers_of(index, leading[0])))
+        return self._part(np.asarray(np.arange(self.costs.shape[0]).reshape(leading)[index]))
 
     def _check_batch(self) -> None:
         if not self.costs.leading:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from ..maxflow.pair_flows import make_network, values_until
 from ..maxflow.result import MaxFlowResult
 from ..maxflow.warm import MaxFlow
 from ..progress import Reporter
+from ..solving.items import Items
 from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
@@ -31,7 +32,7 @@ from .reading import degrees, is_optimal, whole_weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairFlows(ReadOnlyArrays):
+class PairFlows(Items[MaxFlowResult], ReadOnlyArrays):
     """The values of maximum flows between pairs of vertices of one network.
 
     Attributes
@@ -53,7 +54,9 @@ class PairFlows(ReadOnlyArrays):
     -----
     ``found[k]`` is the :class:`preflow.MaxFlowResult` of pair `k`: `sink_side`, `cut_arcs`, `flow` and more.
     It is made by another search, on a network that the first one builds in O(n + m):
-    :meth:`preflow.MaxFlow.set_terminals`.
+    :meth:`preflow.MaxFlow.set_terminals`. The cut is the one with the smallest sink side. Where the value is
+    infinite, UnboundedFlowError is raised. A slice, or an array of numbers or bools, gives the values of some
+    pairs.
 
     Examples
     --------
@@ -78,14 +81,7 @@ class PairFlows(ReadOnlyArrays):
     def __len__(self) -> int:
         return len(self.value)
 
-    def __iter__(self) -> Iterator[MaxFlowResult]:
-        return (self[k] for k in range(len(self)))
-
-    def __getitem__(self, k: int) -> MaxFlowResult:
-        """Return the maximum flow and the minimum cut of one pair, by another search.
-
-        The cut is the one with the smallest sink side. UnboundedFlowError: the value is infinite.
-        """
+    def _item(self, k: int) -> MaxFlowResult:
         labels = self.network.labels
         names: list[Untyped] = [int(self.source[k]), int(self.sink[k])]
         if labels is not None:
@@ -95,6 +91,10 @@ class PairFlows(ReadOnlyArrays):
             # As collections, so that a label may be a tuple, or None.
             solver.set_terminals([names[0]], [names[1]])
             return solver.solve()
+
+    def _some(self, items: NDArray[np.int64]) -> PairFlows:
+        names = ("value", "source", "sink", "gap", "solved")
+        return replace(self, **{name: getattr(self, name)[items] for name in names})
 
     @cached_property
     def _solver(self) -> MaxFlow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
+from ..solving.items import Items, gathered
 from ..solving.read_only import ReadOnlyArrays, read_only_view
 from .network import (
     EXACT_FLOAT,
@@ -39,13 +40,13 @@ def naming(item: int) -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class FlowNetworkBatch(HostArrays, ReadOnlyArrays):
+class FlowNetworkBatch(Items[FlowNetwork], HostArrays, ReadOnlyArrays):
     """Many flow networks, each with its own arcs and its own vertices. Immutable.
 
     Build one with :meth:`from_arrays` or :meth:`from_networks`. The constructor makes the same checks, and
-    keeps copies of the arrays. ``batch[i]`` is network ``i``, a :class:`preflow.FlowNetwork`. Its arcs are
-    the arcs ``first_arc[i] .. first_arc[i + 1] - 1`` of the batch; vertices are numbered from 0 in each
-    network.
+    keeps copies of the arrays. ``batch[i]`` is network ``i``, a :class:`preflow.FlowNetwork`; a slice, or an
+    array of numbers or bools, gives a batch. The arcs of network ``i`` are the arcs ``first_arc[i] ..
+    first_arc[i + 1] - 1`` of the batch; vertices are numbered from 0 in each network.
 
     Attributes
     ----------
@@ -122,12 +123,7 @@ class FlowNetworkBatch(HostArrays, ReadOnlyArrays):
     def __len__(self) -> int:
         return len(self.num_vertices)
 
-    def __iter__(self) -> Iterator[FlowNetwork]:
-        return (self[item] for item in range(len(self)))
-
-    def __getitem__(self, item: int) -> FlowNetwork:
-        """Return one network."""
-        number = self.index(item)
+    def _item(self, number: int) -> FlowNetwork:
         given = None if self._networks is None else self._networks[number]
         if given is not None and given.capacity.dtype == self.capacity.dtype:
             return given
@@ -146,23 +142,26 @@ class FlowNetworkBatch(HostArrays, ReadOnlyArrays):
             saturated=saturated,
         )
 
+    def _some(self, items: NDArray[np.int64]) -> FlowNetworkBatch:
+        arcs, first = gathered(self.first_arc, items)
+        reverse, networks = self.reverse_capacity, self._networks
+        return replace(
+            self,
+            first_arc=first,
+            num_vertices=self.num_vertices[items],
+            tail=self.tail[arcs],
+            head=self.head[arcs],
+            capacity=self.capacity[arcs],
+            reverse_capacity=None if reverse is None else reverse[arcs],
+            saturated=cast(Array, self.saturated)[items],
+            _networks=None if networks is None else tuple(networks[item] for item in items.tolist()),
+        )
+
     def views(self) -> tuple[Array, ...]:
         """Return what kernels read as read-only views: the beginnings of items, arcs and capacities."""
         reverse = self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
         parts = self.first_arc, self.first_vertex, self.tail, self.head, self.capacity, reverse
         return tuple(map(read_only_view, parts))
-
-    def index(self, item: int) -> int:
-        """Return the number of an item from 0; negative numbers count from the end.
-
-        Raises
-        ------
-        IndexError
-            There is no such item.
-        """
-        if not -len(self) <= item < len(self):
-            raise IndexError(f"item {item} is out of range: there are {len(self)}")
-        return int(item) % len(self)
 
     def arcs_of(self, item: int) -> slice:
         """Return which arcs of the batch are those of a network."""

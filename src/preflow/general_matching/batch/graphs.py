@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ from ...graph.network import EXACT_FLOAT, as_array, check_vertex_ids
 from ...graph.network_batch import counts_of, largest_in_items, naming
 from ...graph.placement import HostArrays, as_device_array, host_array, is_tensor, restorer, restorer_of
 from ...graph.undirected import MOST_VERTICES, UndirectedGraph, as_undirected_graph
+from ...solving.items import Items, gathered
 from ...solving.read_only import ReadOnlyArrays, read_only_view
 
 #: The labels of the vertices of each item, if it has some.
@@ -26,7 +27,7 @@ Labels = tuple[tuple[Hashable, ...] | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class GraphBatch(HostArrays, ReadOnlyArrays):
+class GraphBatch(Items[UndirectedGraph], HostArrays, ReadOnlyArrays):
     """Many undirected graphs with weights, each with its own vertices. ``batch[i]`` is graph ``i``.
 
     Attributes
@@ -95,14 +96,7 @@ class GraphBatch(HostArrays, ReadOnlyArrays):
     def __len__(self) -> int:
         return len(self.first_edge) - 1
 
-    def __iter__(self) -> Iterator[UndirectedGraph]:
-        return (self[item] for item in range(len(self)))
-
-    def __getitem__(self, item: int) -> UndirectedGraph:
-        """Return one graph."""
-        if not -len(self) <= item < len(self):
-            raise IndexError(f"item {item} is out of range: there are {len(self)}")
-        number = int(item) % len(self)
+    def _item(self, number: int) -> UndirectedGraph:
         n, restore = int(self.sizes[number]), self.restore if self.device is None else None
         if self.is_stack:
             tail, head = np.triu_indices(n, 1)
@@ -115,6 +109,22 @@ class GraphBatch(HostArrays, ReadOnlyArrays):
         labels = None if self._labels is None else self._labels[number]
         tail, head = self.ends[part].T
         return UndirectedGraph(n, tail, head, self.numbers[part], labels=labels, restore=restore)
+
+    def _some(self, items: NDArray[np.int64]) -> GraphBatch:
+        edges, first_edge = gathered(self.first_edge, items)
+        if self.device is not None:
+            with self.device.current():
+                weight = self.weight[self.device.xp.asarray(items)]
+        else:
+            weight = read_only_view(self.weight[items if self.is_stack else edges])
+        return replace(
+            self,
+            weight=weight,
+            ends=self.ends if self.is_stack else self.ends[edges],
+            first_edge=first_edge,
+            first_vertex=gathered(self.first_vertex, items)[1],
+            _labels=None if self._labels is None else tuple(self._labels[item] for item in items.tolist()),
+        )
 
     def __repr__(self) -> str:
         return (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from ...arrays import Array
 from ...certify.fields import check_array, check_bounds_of_items, check_kind
 from ...errors import VerificationError
+from ...solving.items import Items, gathered
 from ...solving.read_only import read_only_view
 from ...solving.result import HEADLINES, BoundedResult
 from ..result import GeneralMatchingResult
@@ -39,12 +41,22 @@ class DualsOfBatch(NamedTuple):
             self.vertex[vertices], self.parent[begin : begin + n + count], self.blossom[first : first + count]
         )
 
+    def of_items(self, graphs: GraphBatch, items: NDArray[np.int64]) -> DualsOfBatch:
+        """Return the duals of some graphs."""
+        first = np.append(0, np.cumsum(graphs.sizes // 2))
+        begins = graphs.first_vertex, graphs.first_vertex + first, first
+        vertex, parent, blossom = (gathered(begin, items)[0] for begin in begins)
+        return DualsOfBatch(
+            self.vertex[vertex], self.parent[parent], self.blossom[blossom], self.num_blossoms[items]
+        )
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MatchingBatchResult(BoundedResult):
+class MatchingBatchResult(Items[GeneralMatchingResult], BoundedResult):
     """Matchings of many graphs.
 
-    ``result[i]`` is the :class:`preflow.GeneralMatchingResult` of graph ``i``.
+    ``result[i]`` is the :class:`preflow.GeneralMatchingResult` of graph ``i``. A slice, or an array of
+    numbers or bools, gives the result of some graphs.
 
     Attributes
     ----------
@@ -90,13 +102,8 @@ class MatchingBatchResult(BoundedResult):
     def __len__(self) -> int:
         return len(self.graphs)
 
-    def __iter__(self) -> Iterator[GeneralMatchingResult]:
-        return (self[item] for item in range(len(self)))
-
-    def __getitem__(self, item: int) -> GeneralMatchingResult:
-        """Return the result of one graph."""
-        graph = self.graphs[item]
-        number = int(item) % len(self)
+    def _item(self, number: int) -> GeneralMatchingResult:
+        graph = self.graphs[number]
         if number in self._alone:
             return self._alone[number]
         mate = self.graphs.to_host(self.mate).reshape(-1)[self.graphs.vertices_of(number)]
@@ -114,6 +121,22 @@ class MatchingBatchResult(BoundedResult):
             duals=self._duals.of(self.graphs, number),
             steps=(),
             _gap=self._gap[number].item(),
+        )
+
+    def _some(self, items: NDArray[np.int64]) -> MatchingBatchResult:
+        graphs = self.graphs[items]
+        mate = self._mate[gathered(self.graphs.first_vertex, items)[0]]
+        with nullcontext() if self.graphs.device is None else self.graphs.device.current():
+            kept = graphs.to_caller(mate.reshape(graphs.weight.shape[:2]) if graphs.is_stack else mate)
+        names = ("lower_bound", "upper_bound", "optimal", "_gap")
+        return replace(
+            self,
+            status="optimal" if self.optimal[items].all() else self.status,
+            mate=kept,
+            graphs=graphs,
+            _duals=self._duals.of_items(self.graphs, items),
+            _alone={k: self._alone[item] for k, item in enumerate(items.tolist()) if item in self._alone},
+            **{name: getattr(self, name)[items] for name in names},
         )
 
     def verify(self) -> None:

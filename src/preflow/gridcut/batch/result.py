@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from ...errors import VerificationError
 from ...graph.grid import DeviceGridNetwork, GridNetwork
 from ...graph.placement import HostArrays
 from ...graph.scaling import sum_slack
+from ...solving.items import Items
 from ...solving.read_only import read_only_view
 from ...solving.result import HEADLINES, BoundedResult
 from ..result import GridCutResult
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def part_of(network: GridNetwork, items: slice) -> GridNetwork:
+def part_of(network: GridNetwork, items: slice | NDArray[np.int64]) -> GridNetwork:
     """Return some items of a batch, as NumPy or CuPy arrays."""
     source, sink = network.source_capacity[items], network.sink_capacity[items]
     neighbor = network.neighbor_capacity[:, items]
@@ -51,10 +51,11 @@ def part_of(network: GridNetwork, items: slice) -> GridNetwork:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GridCutBatchResult(BoundedResult):
+class GridCutBatchResult(Items[GridCutResult], BoundedResult):
     """Minimum cuts of many grids.
 
-    ``result[i]`` is the :class:`preflow.GridCutResult` of grid ``i``.
+    ``result[i]`` is the :class:`preflow.GridCutResult` of grid ``i``. A slice, or an array of numbers or
+    bools, gives the result of some grids.
 
     Attributes
     ----------
@@ -103,14 +104,7 @@ class GridCutBatchResult(BoundedResult):
     def __len__(self) -> int:
         return self.network.shape[0]
 
-    def __iter__(self) -> Iterator[GridCutResult]:
-        return (self[item] for item in range(len(self)))
-
-    def __getitem__(self, item: int) -> GridCutResult:
-        """Return the result of one grid."""
-        if not -len(self) <= item < len(self):
-            raise IndexError(f"item {item} is out of range: there are {len(self)}")
-        number = int(item) % len(self)
+    def _item(self, number: int) -> GridCutResult:
         place, k = self._place[number].tolist()
         part = self._parts[place]
         batch, grid, solution = part.network, part._grid, part._solution
@@ -148,6 +142,24 @@ class GridCutBatchResult(BoundedResult):
                 solution.sink_side[k], solution.finished, solution.residual[:, k], solution.terminal[k]
             ),
             _device=part._device,
+        )
+
+    def _some(self, items: NDArray[np.int64]) -> GridCutBatchResult:
+        whole = self.network
+        with whole.current():
+            chosen = whole.xp.asarray(items)
+            network = replace(part_of(whole, chosen), restore=whole.restore, _checked=True)
+            labels = whole.to_caller(whole.to_array_module(self.labels)[chosen])
+        kept, part = np.unique(self._place[items, 0], return_inverse=True)
+        names = ("lower_bound", "upper_bound", "optimal", "_gap")
+        return replace(
+            self,
+            status="optimal" if self.optimal[items].all() else self.status,
+            labels=labels,
+            network=network,
+            _parts=tuple(self._parts[number] for number in kept.tolist()),
+            _place=np.stack([part, self._place[items, 1]], axis=1),
+            **{name: getattr(self, name)[items] for name in names},
         )
 
     def verify(self) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from ...errors import InvalidInputError, VerificationError
 from ...graph.network_batch import FlowNetworkBatch
 from ...graph.scaling import accepted_gap, sum_slack
 from ...graph.solved_capacities import is_whole
+from ...solving.items import Items, gathered
 from ...solving.read_only import read_only_view
 from ...solving.result import HEADLINES, BoundedResult
 from ...steps.step import KnownFlow
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaxFlowBatchResult(BoundedResult):
+class MaxFlowBatchResult(Items[MaxFlowResult], BoundedResult):
     """Maximum flows and minimum cuts of many networks.
 
-    ``result[i]`` is the :class:`preflow.MaxFlowResult` of network ``i``, with views of the arrays here.
+    ``result[i]`` is the :class:`preflow.MaxFlowResult` of network ``i``, with views of the arrays here. A
+    slice, or an array of numbers or bools, gives the result of some networks.
 
     Attributes
     ----------
@@ -87,12 +88,7 @@ class MaxFlowBatchResult(BoundedResult):
     def __len__(self) -> int:
         return len(self.networks)
 
-    def __iter__(self) -> Iterator[MaxFlowResult]:
-        return (self[item] for item in range(len(self)))
-
-    def __getitem__(self, item: int) -> MaxFlowResult:
-        """Return the result of one network."""
-        number = self.networks.index(item)
+    def _item(self, number: int) -> MaxFlowResult:
         network = self.networks[number]
         arcs, vertices = self.networks.arcs_of(number), self.networks.vertices_of(number)
         sources, sinks = self.source[number : number + 1], self.sink[number : number + 1]
@@ -110,6 +106,23 @@ class MaxFlowBatchResult(BoundedResult):
             _gap=self._gap[number].item(),
             _second_stage=KnownFlow(network, sources, flow, reached=self.source_side[vertices]),
             flow=flow,
+        )
+
+    def _some(self, items: NDArray[np.int64]) -> MaxFlowBatchResult:
+        arcs, vertices = (
+            gathered(first, items)[0] for first in (self.networks.first_arc, self.networks.first_vertex)
+        )
+        return replace(
+            self,
+            status="optimal" if self.optimal[items].all() else self.status,
+            flow=self.flow[arcs],
+            sink_side=self.sink_side[vertices],
+            source_side=self.source_side[vertices],
+            networks=self.networks[items],
+            **{
+                name: getattr(self, name)[items]
+                for name in ("lower_bound", "upper_bound", "optimal", "source", "sink", "_gap")
+            },
         )
 
     def verify(self) -> None:
