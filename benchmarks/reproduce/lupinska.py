@@ -9,7 +9,10 @@ with and without gap relabeling, and with the two faults in print mended.
 "alpha" has other divisors of epsilon than the paper's 10, and the lock-free method without arc fixing.
 "updates" has the lock-free method with price updates once and often in a refine: as printed, after CYCLE =
 500,000 steps, they never run. "growth" compares operations with the bound O(n**2 m) as instances grow.
-"blocks" has other numbers of threads per block than the paper's 32 x 16.
+"blocks" has other numbers of threads per block than the paper's 32 x 16. "hong" is Hong's algorithm at full
+size, which takes hours on the largest grids unless --time-limit stops it. "cuda-cuts" is CudaCuts, which
+section 4.3 describes: other blocks than 32 x 8, m pushes before each relabel, the version without atomic
+operations, and the printed rule of its end.
 
 The paper's numbers are few: it calls 1/20 of a second real time, and reaches it for assignments of 30 to 30.
 """
@@ -19,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from statistics import fmean
 from types import MappingProxyType
 
@@ -39,7 +43,7 @@ from .selection import Paper, Program, Selection
 SIZES, SMALL_SIZES = (30, 100, 300, 1000), (10, 30, 60)
 #: The largest cost.
 LARGEST = 100
-#: Sides of the grids. Hong's algorithm, which never relabels globally, is measured on the small ones only.
+#: Sides of the grids.
 SIDES, SMALL_SIDES = (60, 250, 1000), (15, 30, 60)
 SEEDS = 3
 #: What the paper says of the seconds of an instance.
@@ -90,6 +94,21 @@ GRID_METHODS = (
     "cuda-lockfree",
     "cuda-blocking",
     "auto",
+)
+#: Hong's algorithm, and the same with global relabels.
+HONG_METHODS = ("Hong", "multicore-lockfree")
+#: CudaCuts with 32 x 8 threads and one push before each relabel; with other blocks; with m pushes; without
+#: atomic operations; and with the rule of its end as printed.
+SHAPES = ((8, 8), (32, 4), (64, 4), (256, 1), (16, 16), (8, 32), (32, 16), (32, 32))
+PUSHES = (2, 4, 8, 16)
+WITHOUT_ATOMICS = ("cuda-blocking[atomic=False]", "cuda-blocking[atomic=False,pushes=4]")
+PUBLISHED_STOPPING = "cuda-blocking[stopping=published]"
+CUDA_CUTS_METHODS = (
+    "cuda-blocking",
+    *(f"cuda-blocking[block_width={width},block_height={height}]" for width, height in SHAPES),
+    *(f"cuda-blocking[pushes={pushes}]" for pushes in PUSHES),
+    *WITHOUT_ATOMICS,
+    PUBLISHED_STOPPING,
 )
 #: The part whose instances and tables are its own.
 GROWTH = "growth"
@@ -207,31 +226,38 @@ def suites(selection: Selection) -> dict[str, Suite]:
         found["max_flow"] = Suite(make_grids, GROWTH_FLOW_METHODS, (1,), growth_table)
         found["linear_assignment"] = Suite(make, GROWTH_METHODS, (1,), growth_table)
         return found
-    if selection.wants("flow"):
-        methods = (*FLOW_METHODS, "Hong") if small else FLOW_METHODS
-        found["max_flow"] = Suite(partial(grids, sides=sides, seeds=seeds), methods, tables=tables)
-    if selection.wants("grids"):
-        of_grids = (*GRID_METHODS, "Hong") if small else GRID_METHODS
-        found["grid_cut"] = Suite(partial(images, sides=sides, seeds=seeds), of_grids, tables=tables)
+    of_networks = {"flow": FLOW_METHODS, "hong": HONG_METHODS}
+    of_grids = {"grids": GRID_METHODS, "hong": HONG_METHODS, "cuda-cuts": CUDA_CUTS_METHODS}
+    for problem, parts, cases in (("max_flow", of_networks, grids), ("grid_cut", of_grids, images)):
+        if methods := _methods(selection, parts):
+            found[problem] = Suite(partial(cases, sides=sides, seeds=seeds), methods, tables=tables)
     wanted = {
         "assignment": ASSIGNMENT_METHODS,
         "alpha": ALPHA_METHODS,
         "updates": UPDATE_METHODS,
         "blocks": BLOCK_METHODS,
     }
-    solvers = [method for part, methods in wanted.items() if selection.wants(part) for method in methods]
-    if solvers:
-        make = partial(assignments, sizes=sizes, seeds=seeds)
-        found["linear_assignment"] = Suite(make, tuple(dict.fromkeys(solvers)), tables=tables)
+    if methods := _methods(selection, wanted):
+        found["linear_assignment"] = Suite(
+            partial(assignments, sizes=sizes, seeds=seeds), methods, tables=tables
+        )
     return found
+
+
+def _methods(selection: Selection, parts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the methods of the selected parts."""
+    wanted = (methods for part, methods in parts.items() if selection.wants(part))
+    return tuple(dict.fromkeys(chain.from_iterable(wanted)))
 
 
 PAPER = Paper(
     "Łupińska, Parallel Implementation of Flow and Matching Algorithms (2011)",
     MappingProxyType(
         {
-            "flow": "section 4: Hong's algorithm (--small only), global relabels, the hybrid on grids",
+            "flow": "section 4: global relabels and the hybrid on grids",
+            "hong": "section 4.4: Hong's algorithm, which never relabels globally, beside the same with them",
             "grids": "section 4: the same on grids without stored arcs, the hybrid as printed and mended",
+            "cuda-cuts": "section 4.3: CudaCuts with other blocks than 32 x 8, m pushes, and without atomics",
             "alpha": "section 5: divisors of epsilon, and no arc fixing on threads",
             "assignment": "section 5: the three forms, heuristics, lock-free, 1/20 s at 30 to 30",
             "updates": "section 5.5: price updates never, once and often in a refine",
@@ -241,7 +267,8 @@ PAPER = Paper(
     ),
     suites,
     seeded=True,
-    full="about ten minutes with a GPU; without one its methods are left out and named",
+    full="about ten minutes with a GPU, without which its methods are left out and named; with Hong's "
+    "algorithm (hong) hours, unless --time-limit stops it",
     small="minutes",
     apart=(GROWTH,),
     programs=MappingProxyType(

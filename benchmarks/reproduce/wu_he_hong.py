@@ -31,7 +31,7 @@ WEIGHTED = "cuda-coloring[weighted=True]"
 METHODS = (
     "multicore-lockfree-arg",
     "multicore-lockfree",
-    "cuda-hybrid",
+    "gpu-async",
     "cuda-coloring",
     WEIGHTED,
     "cuda-lockfree",

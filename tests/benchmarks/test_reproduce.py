@@ -162,7 +162,8 @@ def test_parts_select_instances_and_methods() -> None:
     assert lupinska.suites(Selection(("alpha",)))["linear_assignment"].methods == lupinska.ALPHA_METHODS
     everything = lupinska.suites(Selection(small=True))
     assert "Hong" in everything["max_flow"].methods
-    assert "Hong" not in lupinska.suites(Selection())["max_flow"].methods
+    assert lupinska.suites(Selection(("hong",)))["max_flow"].methods == lupinska.HONG_METHODS
+    assert "cuda-blocking[pushes=4]" in lupinska.suites(Selection(("cuda-cuts",)))["grid_cut"].methods
 
 
 @pytest.mark.parametrize("small", [True, False])

@@ -1,6 +1,4 @@
 // The persistent kernel of cuda_blocking.py: phases of pushes, of pulls and of relabels, a barrier after each.
-#define KERNEL_BOUNDS 256, 4
-
 #include "direction_major.cuh"
 #include "lanes.cuh"
 #include "stop.cuh"

@@ -5,8 +5,8 @@ Vineet and Narayanan, "CUDA Cuts: fast graph cuts on the GPU" (2008), as Łupiń
 Definitions
 -----------
 - A *round* is a relabel phase and `pushes` push phases (m in print).
-- A block of threads works on a block of 32 x 8 pixels. At the start of a phase it copies the heights of these
-  pixels and of those around them to shared memory.
+- A block of threads works on a block of 32 x 8 pixels, or of another size, with a thread for each pixel. At
+  the start of a phase it copies the heights of these pixels and of those around them to shared memory.
 - The relabel phase gives each pixel a *mask*: 1, active, if it has excess and a lower neighbour; 0, passive,
   if it has excess and no lower neighbour; 2, inactive, if it has no excess.
 
@@ -88,8 +88,8 @@ Count = IntEnum("Count", "PUSHES RELABELS ARC_SCANS SEARCHES ROUNDS QUIET_ROUNDS
 COUNTS = len(Count)
 #: Length of `Arguments.counters`, in words of 32 bits.
 COUNTER_WORDS = 7 * 32
-#: Threads per block, and blocks per multiprocessor: KERNEL_BOUNDS in the ``.cu`` file.
-BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR = 256, 4
+#: Threads of all blocks of a multiprocessor: the compiler leaves registers for so many.
+THREADS_PER_MULTIPROCESSOR = 1024
 #: Levels of lockstep searches after which a launch returns to the host: about 0.1 s.
 LEVELS_PER_LAUNCH = 10_000
 #: More rounds than any grid needs; reaching it is an error.
@@ -118,7 +118,8 @@ class BlockingOptions(CheckedOptions):
         Rounds after which the exact rule searches in any case. A search is cheap compared with rounds: of 16,
         64, 256 and 1024, 16 was fastest on images and volumes of 1 and 4 million pixels.
     block_width, block_height : int
-        Size of the block of pixels that a block of threads works on at a time, at most 1024 pixels.
+        Size of the block of pixels that a block of threads works on at a time, a thread for each pixel of at
+        most 1024.
     """
 
     atomic: bool = True
@@ -214,8 +215,10 @@ def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> 
 
 def push_and_relabel(device: Device, arguments: Arguments, shared_bytes: int, control: Control) -> Array:
     """Run rounds; add up their operations, and return the counts of the launch."""
-    threads = min(BLOCK_THREADS, device.block_threads)
-    blocks = min(BLOCKS_PER_MULTIPROCESSOR * device.num_multiprocessors, device.most_threads // threads)
+    pixels = arguments.tiling.tile_width * arguments.tiling.tile_height
+    threads = min(-(-pixels // 32) * 32, device.block_threads)  # whole warps
+    most = THREADS_PER_MULTIPROCESSOR * device.num_multiprocessors
+    blocks = min(most, device.most_threads) // threads
     arguments.counters[:] = 0
     arguments.counts[:] = 0
     device.launch(
