@@ -40,7 +40,7 @@ LINES = {
     "maxflow": 12824,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5585,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
-    "papers": 7687,  # pieces of several solvers are beside them; locks of vertices, barriers of blocks
+    "papers": 7688,  # pieces of several solvers are beside them; locks of vertices, barriers of blocks
     "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
     "reductions": 6500,  # jobs in tables; diagonals, also of singular matrices; dearest pairs; assignments
     "solving": 2299,  # small instances by one kernel each; locks of what threads share
