@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from ..arrays import AnyArray, Array, ArrayModule
 from ..errors import InvalidInputError
-from .network import MOST_VERTICES, as_array
+from .network import MOST_VERTICES, as_array, check_memory
 from .sparse_input import SparseEntries, check_integers, check_lines, check_range
 
 #: Indices of 32 bits number at most this many edges, rows or columns; the largest value means "none".
@@ -62,6 +62,8 @@ def checked_ends(row: AnyArray, column: AnyArray, shape: Any) -> tuple[int, int]
         raise InvalidInputError(f"row has {len(row)} entries, column has {len(column)}")
     if shape is None:
         shape = (_least_size(row), _least_size(column))
+        for size, side in zip(shape, ("row", "column"), strict=True):
+            check_memory(size, side, f"{side}s")
     num_rows, num_columns = check_shape(shape)
     check_range(row, "row", num_rows)
     check_range(column, "column", num_columns)

@@ -42,7 +42,7 @@ from .edge_tables import (
     refuse_pairs,
     table_columns,
 )
-from .network import EXACT_FLOAT
+from .network import EXACT_FLOAT, RENUMBER
 from .placement import as_device_array, exact_array, is_tensor, restorer, restorer_of, without_gradient
 from .point_costs import PointCosts
 from .sparse_input import read_sparse
@@ -240,7 +240,7 @@ def _with_base(costs: SparseCosts) -> SparseCosts:
 
 def _check_columns(m: int) -> None:
     if m > 2**32 - 2:
-        raise InvalidInputError(f"at most {2**32 - 2} columns, got {m}")
+        raise InvalidInputError(f"at most {2**32 - 2} columns, got {m}; {RENUMBER}")
 
 
 def _rise(first: Array, column: Array) -> bool:

@@ -8,8 +8,10 @@ FlowNetwork and DeviceFlowNetwork are in one module because each of them creates
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -68,7 +70,15 @@ if TYPE_CHECKING:
 
 INT64_MAX = np.iinfo(np.int64).max
 _INTEGER, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
-#: A larger number of vertices is a mistake in the input: the arrays of a solve would take petabytes.
+#: A solve has an array with this many bytes for each vertex, and others. Whether they fit the memory is asked
+#: from this number of vertices on.
+VERTEX_BYTES, MANY_VERTICES = 8, 2**24
+#: What errors advise where there are too many vertices.
+RENUMBER = (
+    "a list of tuples, list(zip(tail, head, ...)), has labels, and np.unique(numbers, return_inverse=True) "
+    "numbers those that occur from 0"
+)
+#: A larger number of rows or columns is a mistake, even where the caller gives it: that would take petabytes.
 MOST_VERTICES = 2**46
 #: Kernels on a GPU number the vertices and the two terminals with 32-bit integers, so a network on a GPU must
 #: have fewer vertices than this.
@@ -632,6 +642,7 @@ def plain_arcs(*arrays: Untyped) -> PlainArcs | None:
     count = copy_arcs(tail, head, numbers, ends, copied)
     if count < 0:
         return None
+    check_memory(int(count), "vertex", "vertices")
     ends.flags.writeable = copied.flags.writeable = False
     return PlainArcs(int(count), ends[0], ends[1], copied)
 
@@ -650,11 +661,27 @@ def check_ends(tail: AnyArray, head: AnyArray, num_vertices: Any) -> int:
         raise InvalidInputError(f"tail has {len(tail)} entries, head has {len(head)}")
     largest = max((int(ids.max()) for ids in (tail, head) if len(ids)), default=-1)
     number = _count(largest + 1 if num_vertices is None else num_vertices, "num_vertices")
-    if number > MOST_VERTICES:
-        raise InvalidInputError(f"{number} vertices do not fit any memory; are the ids right?")
+    check_memory(number, "vertex", "vertices")
     if largest >= number:
         raise InvalidInputError(f"vertex {largest} is out of range: there are {number} vertices")
     return number
+
+
+def check_memory(number: int, vertex: str, vertices: str) -> None:
+    """Raise InvalidInputError if one array with an entry for each vertex does not fit the memory."""
+    if number < MANY_VERTICES:
+        return
+    needed, there = VERTEX_BYTES * number, sys.maxsize
+    with suppress(AttributeError, ValueError):  # Windows does not say how much there is
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(MemoryError):
+        if needed <= there:
+            np.empty(needed, dtype=np.uint8)  # which is not written to
+            return
+    raise InvalidInputError(
+        f"{vertices} are numbered from 0, so {vertex} {number - 1:,} makes {number:,} of them: they take at "
+        f"least {math.ceil(needed / 1e9):,} GB, more than there is; {RENUMBER}"
+    )
 
 
 def as_array(values: ArrayLike, name: str) -> Array:

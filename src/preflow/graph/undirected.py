@@ -55,7 +55,16 @@ from .edge_tables import (
     usual_column,
 )
 from .graph_edges import GraphEdges, edges_of_graph, is_graph
-from .network import PlainArcs, check_ends, column_values, frozen, plain_arcs, read_signed, vertex_ids
+from .network import (
+    RENUMBER,
+    PlainArcs,
+    check_ends,
+    column_values,
+    frozen,
+    plain_arcs,
+    read_signed,
+    vertex_ids,
+)
 from .placement import HostArrays, restorer_of
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, naming_entries, numbers_of_labels
@@ -115,7 +124,7 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         tail, head = vertex_ids(self.tail, "tail"), vertex_ids(self.head, "head")
         num_vertices = check_ends(tail, head, self.num_vertices)
         if num_vertices > MOST_VERTICES:
-            raise InvalidInputError(f"{num_vertices:,} vertices are too many: at most 2**30")
+            raise InvalidInputError(f"{num_vertices:,} vertices are too many: at most 2**30; {RENUMBER}")
         with naming_entries(self.labels, tail, head):
             weight = None if self.weight is None else read_weights(self.weight, len(tail))
         for name, value in {

@@ -15,7 +15,7 @@ from ...cuda import runtime
 from ...cuda.runtime import Device, is_on_gpu
 from ...errors import CapacityOverflowError, InvalidInputError
 from ...graph.edge_tables import ColumnNames
-from ...graph.network import EXACT_FLOAT, as_array, check_vertex_ids
+from ...graph.network import EXACT_FLOAT, RENUMBER, as_array, check_vertex_ids
 from ...graph.network_batch import counts_of, largest_in_items, naming
 from ...graph.placement import HostArrays, as_device_array, host_array, is_tensor, restorer, restorer_of
 from ...graph.undirected import MOST_VERTICES, UndirectedGraph, as_undirected_graph
@@ -204,7 +204,9 @@ def _read_edges(graphs: tuple[AnyArray, ...], num_vertices: ArrayLike | None) ->
     check_vertex_ids(pairs.reshape(-1), "pairs")
     largest = int(pairs.max(initial=0))
     if largest >= MOST_VERTICES:
-        raise InvalidInputError(f"vertex {largest} is too large: a graph has at most 2**30 vertices")
+        raise InvalidInputError(
+            f"vertex {largest} is too large: a graph has at most 2**30 vertices; {RENUMBER}"
+        )
     ends = np.array(pairs, dtype=np.uint32)
     if num_vertices is None:
         sizes = largest_in_items(ends.reshape(-1), 2 * first) + 1
