@@ -12,7 +12,7 @@ with and without gap relabeling, and with the two faults in print mended.
 "blocks" has other numbers of threads per block than the paper's 32 x 16. "hong" is Hong's algorithm at full
 size, which takes hours on the largest grids unless --time-limit stops it. "cuda-cuts" is CudaCuts, which
 section 4.3 describes: other blocks than 32 x 8, m pushes before each relabel, the version without atomic
-operations, and the printed rule of its end.
+operations, the printed rule of its end, and the search in lockstep of Hussein, Varshney and Davis.
 
 The paper's numbers are few: it calls 1/20 of a second real time, and reaches it for assignments of 30 to 30.
 """
@@ -98,17 +98,19 @@ GRID_METHODS = (
 #: Hong's algorithm, and the same with global relabels.
 HONG_METHODS = ("Hong", "multicore-lockfree")
 #: CudaCuts with 32 x 8 threads and one push before each relabel; with other blocks; with m pushes; without
-#: atomic operations; and with the rule of its end as printed.
+#: atomic operations; with the rule of its end as printed; and with a search in lockstep in place of each relabel.
 SHAPES = ((8, 8), (32, 4), (64, 4), (256, 1), (16, 16), (8, 32), (32, 16), (32, 32))
 PUSHES = (2, 4, 8, 16)
 WITHOUT_ATOMICS = ("cuda-blocking[atomic=False]", "cuda-blocking[atomic=False,pushes=4]")
 PUBLISHED_STOPPING = "cuda-blocking[stopping=published]"
+LOCKSTEP = "cuda-blocking[relabel=lockstep]"
 CUDA_CUTS_METHODS = (
     "cuda-blocking",
     *(f"cuda-blocking[block_width={width},block_height={height}]" for width, height in SHAPES),
     *(f"cuda-blocking[pushes={pushes}]" for pushes in PUSHES),
     *WITHOUT_ATOMICS,
     PUBLISHED_STOPPING,
+    LOCKSTEP,
 )
 #: The part whose instances and tables are its own.
 GROWTH = "growth"
