@@ -249,7 +249,7 @@ def test_table_one_of_deveci() -> None:
     )
     table = deveci.table_one([record])[0]
     printed = ["PR as printed", "PR as printed, published"]
-    assert table.header[6:] == ["PR", "PR, published", *printed, "P-DBFS@8", "P-DBFS@8, published"]
+    assert table.header[7:] == ["PR", "PR, published", *printed, "P-DBFS@8", "P-DBFS@8, published"]
     assert table.rows == [
         [
             "flickr-like small",
@@ -258,6 +258,7 @@ def test_table_one_of_deveci() -> None:
             "20 (9,837,214)",
             "5 (285,241)",
             "7 (367,147)",
+            "0.00",
             *("2", "0.99", "3", "0.99", "0.5", "0.35"),
         ]
     ]

@@ -501,12 +501,23 @@ def test_families(name: str) -> None:
         bipartite_family("erdos")
 
 
-@pytest.mark.parametrize(("name", "degree"), [("delaunay", 6), ("hugetrace-like", 3)])
-def test_patches_make_a_triangulation(name: str, degree: int) -> None:
-    graph = bipartite_family(name).generate(n=18_000, patches=3)
+@pytest.mark.parametrize(
+    ("name", "degree", "options"),
+    [
+        ("delaunay", 6, {}),
+        ("delaunay", 6, {"ordered": True}),
+        ("hugetrace-like", 3, {}),
+        ("hugetrace-like", 3, {"refined": True}),
+    ],
+)
+def test_patches_make_a_triangulation(name: str, degree: int, options: dict[str, bool]) -> None:
+    graph = bipartite_family(name).generate(
+        n=72_000 if "refined" in options else 18_000, patches=3, **options
+    )
     first, neighbour = graph.rows
     matrix = scipy.sparse.csr_array((np.ones(graph.num_edges), neighbour, first), shape=graph.shape)
-    assert graph.shape == (18_000, 18_000)
+    assert graph.shape[0] == graph.shape[1]
+    assert graph.num_rows == pytest.approx(72_000 if "refined" in options else 18_000, rel=2e-4)
     assert (matrix != matrix.T).nnz == 0
     assert not matrix.diagonal().any()
     assert matrix.max() == 1
@@ -515,6 +526,38 @@ def test_patches_make_a_triangulation(name: str, degree: int) -> None:
     assert 0.96 * degree < graph.num_edges / graph.num_rows < degree
     with pytest.raises(InvalidInputError, match="points of a patch must be at least 500"):
         bipartite_family(name).generate(n=3000, patches=3)
+
+
+def test_refined_triangles_follow_each_other() -> None:
+    """The four children of a triangle are a path, so greedy matching makes no mistake."""
+    graph = bipartite_family("hugetrace-like").generate(n=2000, refined=True)
+    first, neighbour = graph.rows
+    for triangle in range(graph.num_rows):
+        near = set(neighbour[first[triangle] : first[triangle + 1]].tolist())
+        assert len(near) in (1, 2, 3)
+        assert near >= {triangle + 1} - {triangle - triangle % 4 + 4}
+    assert preflow.bipartite_matching(graph, initial="cheap").stats.initial_cardinality == graph.num_rows
+
+
+def test_roads_are_numbered_along_paths() -> None:
+    """The same graph by other numbers: all but the first of the inner vertices follow their neighbour."""
+    plain, along = (
+        bipartite_family("road-like").generate(n=3000, pieces=5, along=each) for each in (False, True)
+    )
+    degrees = [np.sort(np.diff(graph.rows.first)) for graph in (plain, along)]
+    assert np.array_equal(*degrees)
+    first, neighbour = along.rows
+    row = np.repeat(np.arange(along.num_rows), np.diff(first))
+    assert (neighbour == row + 1).sum() > 2 / 3 * along.num_rows
+
+
+def test_empty_vertices_and_local_edges() -> None:
+    graph = bipartite_family("power-law").generate(n=2000, degree=20.0, exponent=3.0, empty=0.25)
+    assert (np.diff(graph.rows.first) == 0).sum() == pytest.approx(500, abs=5)
+    graph = bipartite_family("erdos-renyi").generate(n=20_000, degree=3.0, columns=30_000, local=0.5)
+    row = np.repeat(np.arange(20_000), np.diff(graph.rows.first))
+    offset = np.abs(graph.rows.neighbour - row * 3 // 2)
+    assert np.mean(np.minimum(offset, 30_000 - offset) <= 500) == pytest.approx(0.5 + 0.5 / 30, abs=0.02)
 
 
 def test_auto_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

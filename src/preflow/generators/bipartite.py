@@ -20,10 +20,14 @@ from .parameters import seeded
 RMAT_QUADRANTS = (0.57, 0.19, 0.19)
 #: The probability that an author has k papers falls with this power of k.
 CLIQUE_EXPONENT = 1.0
+#: How far from the diagonal local edges of random graphs are, around the corners too.
+LOCAL_REACH = 500
 
 
-def erdos_renyi(n: int, degree: float, *, columns: int = 0, seed: int = 0) -> BipartiteGraph:
-    """Return ``n * degree`` uniformly random edges between `n` rows and `columns`; some may be equal.
+def erdos_renyi(
+    n: int, degree: float, *, columns: int = 0, local: float = 0.0, seed: int = 0
+) -> BipartiteGraph:
+    """Return ``n * degree`` random edges between `n` rows and `columns`; some may be equal.
 
     Parameters
     ----------
@@ -31,6 +35,8 @@ def erdos_renyi(n: int, degree: float, *, columns: int = 0, seed: int = 0) -> Bi
     degree : float
     columns : int
         0: as many as rows.
+    local : float
+        Share of the edges whose column is at most LOCAL_REACH from the diagonal; the others lead anywhere.
 
     Examples
     --------
@@ -41,8 +47,14 @@ def erdos_renyi(n: int, degree: float, *, columns: int = 0, seed: int = 0) -> Bi
     degree = check_number("degree", degree)
     columns = check_integer("columns", columns, minimum=0)
     rng = seeded(seed)
+    local = check_number("local", local, minimum=0.0)
     shape = (n, columns or n)
     row, column = (rng.integers(0, size, size=round(n * degree)) for size in shape)
+    if local:
+        near = np.flatnonzero(rng.random(len(row)) < local)
+        offset = rng.integers(-LOCAL_REACH, LOCAL_REACH + 1, len(near))
+        column[near] = (row[near] * shape[1] // n + offset) % shape[1]
+        row, column = np.divmod(np.sort(row * shape[1] + column), shape[1])
     return BipartiteGraph.from_arrays(row, column, shape=shape)
 
 
@@ -81,6 +93,7 @@ def power_law(
     degree: float,
     *,
     exponent: float = 2.1,
+    empty: float = 0.0,
     symmetric: bool = False,
     flattening: float = 0.0,
     seed: int = 0,
@@ -95,6 +108,8 @@ def power_law(
     n : int
     degree : float
     exponent : float
+    empty : float
+        Share of the vertices that no edge leaves, as pages that a crawl of the web found and did not open.
     symmetric : bool
         Whether an edge leads both ways, with one weight for both degrees of a vertex.
     flattening : float
@@ -109,16 +124,18 @@ def power_law(
     n = check_integer("n", n)
     degree = check_number("degree", degree)
     exponent = check_number("exponent", exponent, minimum=1.5)
+    empty = check_number("empty", empty, minimum=0.0)
     flattening = check_number("flattening", flattening)
     rng = seeded(seed)
+
     weight = (np.arange(1, n + 1) + flattening * n) ** (-1.0 / (exponent - 1.0))
     share = np.cumsum(weight) / weight.sum()
 
-    def draw(names: NDArray[np.int64]) -> NDArray[np.int64]:
-        return names[np.minimum(np.searchsorted(share, rng.random(round(n * degree))), n - 1)]
+    def draw(names: NDArray[np.int64], upper: float = 1.0) -> NDArray[np.int64]:
+        return names[np.minimum(np.searchsorted(share, upper * rng.random(round(n * degree))), n - 1)]
 
     names = rng.permutation(n)
-    tail = draw(names)
+    tail = draw(names, share[round((1.0 - empty) * (n - 1))])
     head = draw(names if symmetric else rng.permutation(n))
     return simple_graph(n, tail, head, symmetric)
 
@@ -188,7 +205,9 @@ def hidden_diagonal(n: int, degree: float, *, reach: int = 50, seed: int = 0) ->
     return BipartiteGraph.from_arrays(keys // n, keys % n, shape=(n, n))
 
 
-def road_like(n: int, *, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> BipartiteGraph:
+def road_like(
+    n: int, *, keep: float = 0.7, pieces: int = 3, along: bool = False, seed: int = 0
+) -> BipartiteGraph:
     """Return a grid, thinned and subdivided, as road networks are: about `n` vertices of mean degree 2.3.
 
     Parameters
@@ -198,10 +217,13 @@ def road_like(n: int, *, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> B
         Share of the grid's edges that stay.
     pieces : int
         A kept edge becomes a path of 1 to `pieces` edges.
+    along : bool
+        Whether each crossing is followed by the inner vertices of the paths to the next ones.
 
     Notes
     -----
-    Crossings are numbered row by row; then come the inner vertices of paths, in the order of the edges.
+    Crossings are numbered row by row; then come the inner vertices of all paths, in the order of the edges,
+    unless vertices are numbered along the roads.
 
     Examples
     --------
@@ -226,9 +248,11 @@ def road_like(n: int, *, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> B
         longer = inner > i
         before = tail if i == 0 else first + i - 1
         ends.append((before[longer], (first + i)[longer]))
-    return simple_graph(
-        size, np.concatenate([u for u, _ in ends]), np.concatenate([v for _, v in ends]), symmetric=True
-    )
+    u, v = (np.concatenate(each) for each in zip(*ends, strict=True))
+    if along:
+        place = ranks(np.concatenate([crossing.ravel(), np.repeat(tail, inner)]))
+        u, v = place[u], place[v]
+    return simple_graph(size, u, v, symmetric=True)
 
 
 def ladder(depth: int) -> BipartiteGraph:
@@ -289,6 +313,13 @@ def block_banded(n: int, *, block: int = 50, missing: int = 1, seed: int = 0) ->
     columns = np.where(beside, (columns + width) % (count * width), columns)
     row_name, column_name = rng.permutation(n), rng.permutation(count * width)
     return BipartiteGraph.from_arrays(row_name[rows], column_name[columns], shape=(n, count * width))
+
+
+def ranks(keys: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each key in sorted order; equal keys keep their order."""
+    place = np.empty(len(keys), dtype=np.int64)
+    place[np.argsort(keys, kind="stable")] = np.arange(len(keys))
+    return place
 
 
 def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..checks import check_integer
 from ..graph.bipartite import BipartiteGraph
-from .bipartite import distinct, simple_graph
+from .bipartite import distinct, ranks, simple_graph
 from .parameters import seeded
 
 #: To triangulate a patch, its points are repeated around it up to this distance, in mean distances of
@@ -21,6 +21,8 @@ from .parameters import seeded
 MARGIN = 16.0
 #: Fewest points of a patch: with fewer, neighbours are too far apart.
 LEAST_POINTS = 500
+#: Triangles into which longest-edge refinement divides one.
+CHILDREN = 4
 
 
 class Arcs(NamedTuple):
@@ -40,8 +42,8 @@ class Patch(NamedTuple):
     centres: NDArray[np.float64]
 
 
-def delaunay(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph:
-    """Return the Delaunay triangulation of `n` uniform points in a square, in random order.
+def delaunay(n: int, *, patches: int = 1, ordered: bool = False, seed: int = 0) -> BipartiteGraph:
+    """Return the Delaunay triangulation of `n` uniform points in a square.
 
     Parameters
     ----------
@@ -49,6 +51,8 @@ def delaunay(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph:
         Number of points; approximate if there are several patches.
     patches : int
         Number of patches along each side of the square.
+    ordered : bool
+        Whether the points are in the order of a Z-order curve, not in random order.
 
     Examples
     --------
@@ -61,12 +65,15 @@ def delaunay(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph:
     patches = check_integer("patches", patches)
     rng = seeded(seed)
     if patches == 1:
-        corners = _triangulation(rng.random((n, 2))).simplices
-        return simple_graph(n, corners.ravel(), np.roll(corners, 1, axis=1).ravel(), symmetric=True)
+        points = rng.random((n, 2))
+        corners = _triangulation(points).simplices
+        names = _places(points) if ordered else np.arange(n)
+        tail, head = names[corners.ravel()], names[np.roll(corners, 1, axis=1).ravel()]
+        return simple_graph(n, tail, head, symmetric=True)
     check_integer("points of a patch", n // patches**2, minimum=LEAST_POINTS)
-    patch = _patch(rng.random((round(n / patches**2), 2)))
-    tail, head, size = _tiled(patch.arcs, patches)
-    names = rng.permutation(size)
+    points = rng.random((round(n / patches**2), 2))
+    tail, head, size = _tiled(_patch(points).arcs, patches)
+    names = _places(_copies(points, patches)) if ordered else rng.permutation(size)
     return simple_graph(size, names[tail], names[head], symmetric=False)
 
 
@@ -85,7 +92,7 @@ def triangulation_dual(n: int, *, seed: int = 0) -> BipartiteGraph:
     return _dual(seeded(seed).random((n // 2 + 2, 2)))
 
 
-def hugetrace_like(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph:
+def hugetrace_like(n: int, *, patches: int = 1, refined: bool = False, seed: int = 0) -> BipartiteGraph:
     """Return the dual of a triangulation that is refined around a curve, as in the hugetrace graphs.
 
     Half of the points lie around a closed curve with a normal distance from it, half anywhere; the
@@ -97,6 +104,9 @@ def hugetrace_like(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph
         Number of triangles.
     patches : int
         Number of patches along each side of the square; each has its curve.
+    refined : bool
+        Whether the triangles come from longest-edge refinement: each of a coarser triangulation was divided
+        into four at the middles of its sides, which are numbered one after the other (Rivara 1984).
 
     Examples
     --------
@@ -108,14 +118,13 @@ def hugetrace_like(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph
     n = check_integer("n", n, minimum=8)
     patches = check_integer("patches", patches)
     rng = seeded(seed)
+    parts = 8 if refined else 2
     if patches == 1:
-        return _dual(_around_a_curve(n // 2 + 2, rng), ordered=True)
-    check_integer("points of a patch", n // (2 * patches**2), minimum=LEAST_POINTS)
-    patch = _patch(_around_a_curve(round(n / (2 * patches**2)), rng) % 1.0)
+        return _dual(_around_a_curve(n // parts + 2, rng), ordered=True, refined=refined)
+    check_integer("points of a patch", n // (parts * patches**2), minimum=LEAST_POINTS)
+    patch = _patch(_around_a_curve(round(n / (parts * patches**2)), rng) % 1.0, refined)
     tail, head, size = _tiled(patch.dual_arcs, patches)
-    corner = np.stack(np.divmod(np.arange(patches**2), patches), axis=1)
-    centres = (patch.centres + corner[:, np.newaxis]).reshape(size, 2) / patches
-    place = _places(centres)
+    place = _places(_copies(patch.centres, patches))
     return simple_graph(size, place[tail], place[head], symmetric=False)
 
 
@@ -132,8 +141,8 @@ def _triangulation(points: NDArray[np.float64]) -> Any:
     return Delaunay(points)
 
 
-def _patch(points: NDArray[np.float64]) -> Patch:
-    """Return the periodic triangulation of points in the unit square."""
+def _patch(points: NDArray[np.float64], refined: bool = False) -> Patch:
+    """Return the periodic triangulation of points in the unit square; `refined` is for its dual."""
     count = len(points)
     shifts = np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1]), axis=-1).reshape(9, 2)
     copies = (points + shifts[:, np.newaxis]).reshape(9 * count, 2)
@@ -156,13 +165,65 @@ def _patch(points: NDArray[np.float64]) -> Patch:
     # A triangle and its copies have the same three points.
     key = np.sort(point[triangles.simplices], axis=1) @ np.array([count**2, count, 1])
     order = np.argsort(key[own])
-    neighbour = triangles.neighbors[own].ravel()
+    parts = CHILDREN if refined else 1
+    tail, head = _sides(triangles, refined)
+    inside = (square[tail // parts] == 0).all(axis=1)
+    (parent, child), (neighbour, other_child) = (np.divmod(each[inside], parts) for each in (tail, head))
     number = order[np.searchsorted(key[own][order], key[neighbour])]
     return Patch(
         Arcs(count, ends // count, ends % count, beside),
-        Arcs(len(own), np.repeat(np.arange(len(own)), 3), number, square[neighbour]),
-        centre[own],
+        Arcs(
+            parts * len(own),
+            parts * np.searchsorted(own, parent) + child,
+            parts * number + other_child,
+            square[neighbour],
+        ),
+        np.repeat(centre[own], parts, axis=0),
     )
+
+
+def _sides(triangles: Any, refined: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs of triangles with a common side, in both orders.
+
+    If they are `refined`, the pairs are those of their children; triangle t has children 4 t to 4 t + 3. The
+    middle of the longest side AB is joined to C and to the middles of the other sides: child 0 has the corner
+    A, children 1 and 2 have C, and child 3 has B.
+    """
+    neighbours = triangles.neighbors.astype(np.int64)
+    parent, side = np.nonzero(neighbours >= 0)
+    neighbour = neighbours[parent, side]
+    if not refined:
+        return parent, neighbour
+    corners = triangles.simplices
+    places = triangles.points[corners]
+    lengths = np.linalg.norm(np.roll(places, -1, axis=1) - np.roll(places, -2, axis=1), axis=2)
+    apex = lengths.argmax(axis=1)
+
+    def child(t: NDArray[np.int64], side: NDArray[np.int64], corner: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the child of t at the side opposite to corner `side`, at the end `corner` of that side."""
+        at_apex = 3 - (side - apex[t]) % 3
+        found: NDArray[np.int64] = np.choose((corner - apex[t]) % 3, [at_apex, 0, 3])
+        return CHILDREN * t + found
+
+    their_side = (neighbours[neighbour] == parent[:, np.newaxis]).argmax(axis=1)
+    first = CHILDREN * np.arange(len(neighbours))
+    tails, heads = [], []
+    for corner in ((side + 1) % 3, (side + 2) % 3):
+        shared = corners[parent, corner]
+        their_corner = (corners[neighbour] == shared[:, np.newaxis]).argmax(axis=1)
+        tails.append(child(parent, side, corner))
+        heads.append(child(neighbour, their_side, their_corner))
+    for i in range(CHILDREN - 1):
+        tails += [first + i, first + i + 1]
+        heads += [first + i + 1, first + i]
+    return np.concatenate(tails), np.concatenate(heads)
+
+
+def _copies(points: NDArray[np.float64], patches: int) -> NDArray[np.float64]:
+    """Return the points of patches x patches copies of the unit square, scaled to the unit square."""
+    corner = np.stack(np.divmod(np.arange(patches**2), patches), axis=1)
+    copies: NDArray[np.float64] = (points + corner[:, np.newaxis]).reshape(-1, 2) / patches
+    return copies
 
 
 def _tiled(arcs: Arcs, patches: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
@@ -177,25 +238,19 @@ def _tiled(arcs: Arcs, patches: int) -> tuple[NDArray[np.int64], NDArray[np.int6
     return np.concatenate(tails), np.concatenate(heads), patches**2 * arcs.size
 
 
-def _dual(points: NDArray[np.float64], ordered: bool = False) -> BipartiteGraph:
+def _dual(points: NDArray[np.float64], ordered: bool = False, refined: bool = False) -> BipartiteGraph:
     triangles = _triangulation(points)
-    neighbour = triangles.neighbors
-    size = len(neighbour)
-    tail = np.repeat(np.arange(size), 3)
-    head = neighbour.ravel()
-    joined = head >= 0
-    tail, head = tail[joined], head[joined]
+    parts = CHILDREN if refined else 1
+    tail, head = _sides(triangles, refined)
     if ordered:
-        place = _places(points[triangles.simplices].mean(axis=1))
+        place = _places(np.repeat(points[triangles.simplices].mean(axis=1), parts, axis=0))
         tail, head = place[tail], place[head]
-    return simple_graph(size, tail, head, symmetric=False)
+    return simple_graph(parts * len(triangles.simplices), tail, head, symmetric=False)
 
 
 def _places(points: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return each point's rank along a Z-order curve over the unit square."""
-    place = np.empty(len(points), dtype=np.int64)
-    place[np.argsort(_z_order(points))] = np.arange(len(points))
-    return place
+    return ranks(_z_order(points))
 
 
 def _z_order(points: NDArray[np.float64]) -> NDArray[np.uint64]:
