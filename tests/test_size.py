@@ -21,8 +21,8 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2164,  # aliases of arrays have types; errors name items, of batches too; locks of first calls
-    "assignment": 12073,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
-    "bipartite": 5234,  # columns of tables are named; small calls
+    "assignment": 12076,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
+    "bipartite": 5238,  # columns of tables are named; small calls
     "certify": 5063,  # what a cut allows, with lower bounds; pits and rankings; pairs without a sort
     "cli": 4248,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 1993,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
@@ -33,17 +33,17 @@ LINES = {
     "general_matching": 8118,  # weighted searches of several threads; batches on threads and GPUs
     "generators": 4144,  # networks of energies, scale-free graphs; meshes as refinement numbers them
     "graph": 12647,  # one reader of tables of all libraries, one of graphs; labelled matrices are no edges
-    "gridcut": 6826,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
+    "gridcut": 6829,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
     "integrations": 4051,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3765,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 3057,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
-    "maxflow": 12824,  # small instances by one kernel each; flows with constants below zero by ranges
+    "maxflow": 12829,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5585,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
-    "papers": 7688,  # pieces of several solvers are beside them; locks of vertices, barriers of blocks
-    "parallel": 3234,  # arcs of grids and of networks are read by the functions of network
+    "papers": 7724,  # pieces of several solvers are beside them; locks, barriers; names of papers are as printed
+    "parallel": 3245,  # arcs of grids and of networks are read by the functions of network; labels from 0
     "reductions": 6500,  # jobs in tables; diagonals, also of singular matrices; dearest pairs; assignments
-    "solving": 2299,  # small instances by one kernel each; locks of what threads share
+    "solving": 2301,  # small instances by one kernel each; locks of what threads share
     "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
     "transportation": 5517,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10903,  # many labels in paint; holes in phases; partial labels of roof duality; layers

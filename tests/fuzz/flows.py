@@ -67,8 +67,16 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-karzanov": {},
     "serial-edmonds-karp": {"scaling": [True, False]},
     "serial-capacity-scaling": {},
-    "multicore-synchronous": {**RELABELS, "few_active": [1, 128], "pulses": [False, True]},
-    "multicore-lockfree": {"relabel_period": [*PERIOD, None], "concurrent_relabel": [True, False]},
+    "multicore-synchronous": {
+        "relabel_period": [*PERIOD, None],
+        "few_active": [1, 128],
+        "pulses": [False, True],
+    },
+    "multicore-lockfree": {
+        "relabel_period": [*PERIOD, None],
+        "concurrent_relabel": [True, False],
+        "initial_labels": ["exact", "zero"],
+    },
     "multicore-lockfree-arg": {"relabel_period": PERIOD},
     "multicore-merging": {"blocks": [1, 2, 20], "repartition": [True, False], "budget": [None, 0.5]},
     "multicore-paths": {

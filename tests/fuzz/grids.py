@@ -23,7 +23,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-incremental-bfs": {"sweep": [True, False], "box_levels": [1, 7]},
     "serial-boykov-kolmogorov": {},
     "multicore-merging": {"blocks": [1, 2, 4], "repartition": [True, False]},
-    "multicore-lockfree": {"relabel_period": [*PERIOD, None]},
+    "multicore-lockfree": {"relabel_period": [*PERIOD, None], "initial_labels": ["exact", "zero"]},
 }
 #: A flow between pixels of at most this, divided by the number of neighbours, is never an overflow.
 MOST_FLOW = 2**61

@@ -124,6 +124,7 @@ def make_solve(arcs: Arcs, num_threads: int, period: int | None, concurrent: boo
         lists=lists,
         relabel_limit=UNLIMITED if period is None else np.uint64(period),
         block_bits=ZERO,
+        from_zero=False,
         height=np.full(n, n + 1, np.uint32),
         seen=np.zeros(n if concurrent else 0, np.uint8),
         found=np.zeros(num_threads * int(lockfree.PADDING), np.int64),

@@ -1,8 +1,9 @@
 """Lock-free cost scaling on a GPU, one thread per vertex.
 
-Łupińska (2011), section 5.5: Algorithm 5.4 in the refine of Algorithm 5.2, with alpha 10. Definitions are in
-:mod:`.lockfree_scaling`; ``papers/lupinska/multicore_lockfree.py`` has the steps of vertices and the
-invariants that make every interleaving of them safe.
+Łupińska (2011), section 5.5: Algorithm 5.4 in the refine of Algorithm 5.2, with alpha 10. The defaults are
+the paper's, so the name `Lupinska` needs no options. Definitions are in :mod:`.lockfree_scaling`;
+``papers/lupinska/multicore_lockfree.py`` has the steps of vertices and the invariants that make every
+interleaving of them safe.
 
 ::
 

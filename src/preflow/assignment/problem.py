@@ -78,6 +78,7 @@ METHODS = (
         "cost scaling by lock-free pushes and relabels, one thread per vertex",
         "Łupińska 2011, section 5.5",
         copies=True,
+        aliases=("Lupinska",),
     ),
     CudaMethod(
         "cuda-batch",

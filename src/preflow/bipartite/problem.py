@@ -121,7 +121,8 @@ METHODS = (
         "PushRelabelOptions",
         "all active columns push at once, without atomic operations; global relabels on the GPU",
         "Deveci, Kaya, Uçar and Çatalyürek 2013",
-        aliases=("G-PR",),
+        aliases=("G-PR", "G-PR-Shr"),
+        variants={"G-PR-First": {"active_list": False}, "G-PR-NoShr": {"shrink": False}},
     ),
     CudaMethod(
         "cuda-hopcroft-karp",

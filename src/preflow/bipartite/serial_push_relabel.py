@@ -22,8 +22,11 @@ Departures:
 - A push sets the label of the column to one more than the *second* lowest label among the columns of its new
   row. This is the largest valid label (the double push of Goldberg and Kennedy). The paper raises the label
   by 2, which is one more than the lowest label here, since only columns have labels.
-- Algorithm 1 as printed is ``side="columns"``, ``double_push=False``, ``gap=False``: active columns push to
-  rows, labels rise by 2 in the paper's count, there are no gaps.
+- The name `PR` is Algorithm 1 as printed: active columns push to rows (``side="columns"``), labels rise by 2
+  in the paper's count (``double_push=False``), there are no gaps (``gap=False``). The text adds that columns
+  are taken first in, first out, and that Algorithm 2 runs every k (m + n) pushes, with k = 0.5. Here it also
+  runs first; the print starts with the labels 0 and 1.
+- A solve ends once no column is free. In print the rows that are left go on until all of them are given up.
 - ``initial_labels="one"`` starts without a global relabel. After a good initial matching, labels then stay
   low (3.7 on average and 8 at most on a Delaunay graph of a million vertices), chains of pushes stay short,
   and most solves need no transposed graph. A global relabel makes all labels exact distances. Rows that

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..arrays import Integers
 from ..graph.integer_grid import IntegerGrid
 from ..parallel.lockfree import push_relabel
-from ..solving.options import CheckedOptions, PositiveNumber
+from ..solving.options import CheckedOptions, InitialLabels, PositiveNumber
 from ..solving.run import Control
 from .pixel_major import GridState, grid_solution, grid_state, interior
 from .solution import GridFlow, GridSolution
@@ -33,9 +33,12 @@ class GridLockFreeOptions(CheckedOptions):
     ----------
     relabel_period : float or None
         A global relabel runs after every ``relabel_period * n`` relabels of all threads; None: never.
+    initial_labels : {"exact", "zero"}
+        Start with a search for exact labels, or with label 0 on all pixels, as Hong prints it.
     """
 
     relabel_period: PositiveNumber | None = 1.0
+    initial_labels: InitialLabels = "exact"
 
 
 class LockFreeGrid(NamedTuple):
@@ -59,7 +62,7 @@ def solve(
     net = LockFreeGrid(state.residual, state.step, excess, np.maximum(-excess, 0))
     np.maximum(excess, 0, out=excess)
     index = np.uint32 if len(net.excess) + 1 < 2**32 else np.uint64
-    height = push_relabel(net, index, options.relabel_period, False, control)
+    height = push_relabel(net, index, options.relabel_period, False, control, options.initial_labels)
     np.subtract(net.excess, net.sink_residual, out=state.terminal, casting="unsafe")
     first, last = interior(grid)
     sink_side = height[first:last] <= len(height)

@@ -68,7 +68,7 @@ METHODS = (
         "pushes to the lowest neighbour without locks, periodic global relabels; also for one thread",
         HONG_ON_GRIDS,
         parallel=True,
-        variants={"Hong": {"relabel_period": None}},
+        variants={"Hong": {"relabel_period": None, "initial_labels": "zero"}},
     ),
     CudaMethod(
         "cuda-lockfree",
@@ -94,7 +94,7 @@ METHODS = (
         "BlockingOptions",
         "phases of pushes and relabels with heights in shared memory, as in CudaCuts, but exact",
         "Vineet and Narayanan 2008; Hussein, Varshney and Davis 2007; Łupińska, section 4.3",
-        aliases=("CudaCuts",),
+        variants={"CudaCuts": {"stopping": "published"}},
     ),
     CudaMethod(
         "cuda-tiled",

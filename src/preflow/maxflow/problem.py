@@ -31,6 +31,8 @@ HI_PR = "Goldberg's HI_PR codes; Cihan 2010, section 5.2.2"
 AS_IN_TABLES = {"path_length": 1, "drain": False, "relabel_rule": "hi-pr"}
 #: Options that these codes had here, with a start that the thesis's tables refute.
 STARTS = {"initial_labels": "'start' takes its place", "initial_wave": "'start' takes its place"}
+#: The hybrids of GPU and CPU start with labels 0, and cancel steep arcs before a search.
+HYBRID_AS_PRINTED = {"cancel_steep_arcs": True, "initial_labels": "zero"}
 WU_HE_HONG = "Wu, He and Hong 2011, chapter 5"
 
 #: The budget of "multicore-merging". Energies took 3 to 21 operations an arc and vertex, networks of
@@ -73,7 +75,7 @@ METHODS = (
         "serial-fifo with a queue for each thread, donated work, a parallel global relabel",
         "Cihan 2010, chapter 4",
         parallel=True,
-        aliases=("Cihan",),
+        variants={"Cihan": {"search": "jump-queues", "donation": "oldest"}},
     ),
     Method(
         "multicore-anderson-setubal",
@@ -220,7 +222,7 @@ METHODS = (
         "push to the lowest neighbour without locks; periodic global relabels",
         "Hong 2008; Łupińska, section 4.4",
         parallel=True,
-        variants={"Hong": {"relabel_period": None}},
+        variants={"Hong": {"relabel_period": None, "initial_labels": "zero"}},
     ),
     Method(
         "multicore-lockfree-arg",
@@ -271,7 +273,7 @@ METHODS = (
         "arcs of one colour push at once without atomics, a global relabel on the CPU; low degrees only",
         f"{WU_HE_HONG}, algorithm 3; Xiao and Feng 2010",
         copies=True,
-        aliases=("gpu-color",),
+        variants={"gpu-color": {"barrier": "launch", "initial_labels": "zero"}},
     ),
     CudaMethod(
         "cuda-lockfree",
@@ -296,8 +298,11 @@ METHODS = (
         "one thread a vertex pushes to the lowest neighbour on the GPU; the CPU relabels globally",
         "Wu, He and Hong 2011, algorithms 1, 2 and 4; Łupińska, algorithm 4.8",
         copies=True,
-        aliases=("Lupinska",),
-        variants={"gpu-async": {"gap": False}, "CPU-GPU-Hybrid": {"gap": False}},
+        variants={
+            "gpu-async": {**HYBRID_AS_PRINTED, "gap": False},
+            "CPU-GPU-Hybrid": {**HYBRID_AS_PRINTED, "gap": False},
+            "Lupinska": HYBRID_AS_PRINTED,
+        },
     ),
 )
 

@@ -36,7 +36,7 @@ Pseudo-code
 ::
 
     repeat:                                                          first_stage
-        all threads make an exact search
+        all threads make an exact search, unless the first labels are 0
         each thread lists the active vertices of its blocks          begin_epoch
         if no vertex is active: stop
         each thread, until the epoch is over:                        work_through_epoch
@@ -72,7 +72,7 @@ from ..kernels.kernel import kernel
 from ..network import lowest_neighbour_now
 from ..network.arcs import arcs_of, head, opposite, place
 from ..solving.monitor import Monitor
-from ..solving.options import UNLIMITED, limit
+from ..solving.options import UNLIMITED, InitialLabels, limit
 from ..solving.run import COUNTER_ROW, Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
 from . import inboxes
@@ -113,6 +113,7 @@ class LockFreeState(NamedTuple):
     relabel_limit: np.uint64
     #: a block has ``2**block_bits`` vertices; vertex ``v`` is in block ``v >> block_bits``
     block_bits: np.uint64
+    from_zero: bool  #: labels are 0 at first, and the first search is left out
     height: Indices  #: shape (n,): distance labels
     #: shape (n,): whether the last concurrent search has reached the vertex; empty if there are no such
     #: searches
@@ -318,7 +319,6 @@ def begin_epoch(
     state.found[thread * PADDING + REMAINING] = remaining
     state.found[thread * PADDING + ACTIVE] = active
     if thread == ZERO:
-        monitor.counts[GLOBAL_RELABELS] += ONE
         relaxed_store(state.signals, OVER, ZERO)
         relaxed_store(state.signals, RELABELED, ZERO)
         relaxed_store(state.signals, STOPPING, np.uint64(relaxed_load(monitor.stop, ZERO)))
@@ -333,11 +333,14 @@ def first_stage(net: ResidualNetwork, state: LockFreeState, thread: np.uint64, m
     barrier.
     """
     num_threads, before, fruitless = state.search.num_threads[0], np.int64(-1), 0
+    searches = not state.from_zero
     while True:
-        started = now()
-        search_together(state.search, thread, net, state.height, False)
-        if thread == ZERO:
-            monitor.counts[RELABEL_NANOSECONDS] += now() - started
+        if searches:
+            started = now()
+            search_together(state.search, thread, net, state.height, False)
+            if thread == ZERO:
+                monitor.counts[RELABEL_NANOSECONDS] += now() - started
+                monitor.counts[GLOBAL_RELABELS] += ONE
         begin_epoch(net, state, thread, num_threads if fruitless < FRUITLESS else ONE, monitor)
         if not wait(state.search.barrier, num_threads):
             return
@@ -348,8 +351,9 @@ def first_stage(net: ResidualNetwork, state: LockFreeState, thread: np.uint64, m
             row += PADDING
         if thread == ZERO:
             monitor.progress[0] = active
-        if active == 0 or relaxed_load(state.signals, STOPPING) != ZERO:
+        if searches and (active == 0 or relaxed_load(state.signals, STOPPING) != ZERO):
             return
+        searches = True
         fruitless = fruitless + 1 if remaining == before else 0
         before = remaining
         if thread < state.signals[OWNERS]:
@@ -359,13 +363,19 @@ def first_stage(net: ResidualNetwork, state: LockFreeState, thread: np.uint64, m
 
 
 def push_relabel(
-    net: Any, dtype: DTypeLike, relabel_period: float | None, concurrent_relabel: bool, control: Control
+    net: Any,
+    dtype: DTypeLike,
+    relabel_period: float | None,
+    concurrent_relabel: bool,
+    control: Control,
+    initial_labels: InitialLabels = "exact",
 ) -> Array:
     """Run the first stage in place; return exact heights, in a dtype in which vertices and heights fit.
 
     `net` may also be a tuple with the same array-like members. A global relabel is due after
     ``relabel_period * n`` relabels of all threads together. None means that an epoch ends only when no active
-    vertex is left. With `concurrent_relabel` one thread relabels globally while the others push and relabel.
+    vertex is left. Labels start with exact distances or with 0. With `concurrent_relabel` one thread relabels
+    globally while the others push and relabel.
     O(n^2 m) operations. Memory per vertex: three indices, and one byte more for concurrent searches.
     """
     n, num_threads = len(net.excess), control.threads
@@ -374,7 +384,8 @@ def push_relabel(
         lists=inboxes.make_inboxes(num_threads, n, dtype),
         relabel_limit=UNLIMITED if relabel_period is None else limit(relabel_period * n),
         block_bits=np.uint64(max(1, n // (BLOCKS * num_threads)).bit_length() - 1),
-        height=np.full(n, n + 1, dtype=dtype),
+        from_zero=initial_labels == "zero",
+        height=np.full(n, 0 if initial_labels == "zero" else n + 1, dtype=dtype),
         seen=np.zeros(n if concurrent_relabel else 0, dtype=np.uint8),
         found=np.zeros(num_threads * PADDING, dtype=np.int64),
         signals=np.zeros(5 * PADDING, dtype=np.uint64),

@@ -108,6 +108,8 @@ PositiveNumber: TypeAlias = Annotated[float, check_positive_number]
 #: By how much epsilon is divided from one refine, or phase of an auction, to the next.
 Alpha: TypeAlias = Annotated[float, between(1.5, MOST)]
 #: Threads of a GPU that read one list together.
+#: Labels of push-relabel at first: exact distances to the sink, or 0 as the papers print it.
+InitialLabels: TypeAlias = Literal["exact", "zero"]
 Lanes: TypeAlias = Literal[1, 2, 4, 8, 16, 32]
 
 

@@ -73,7 +73,7 @@ def test_search_and_donation_of_the_thesis(family: str, size: str, threads: int)
     problem = FAMILIES[family].generate(size, seed=4)
     expected = preflow.max_flow(problem, method="serial-fifo")
     for gap in (False, True):
-        options = {"gap": gap, "relabel_period": 0.3, **THESIS}
+        options = {"gap": gap, "relabel_period": 0.3}
         result = preflow.max_flow(problem, method="Cihan", threads=threads, options=options)
         result.verify()
         assert result.value == expected.value
@@ -85,7 +85,7 @@ def test_search_and_donation_of_the_thesis(family: str, size: str, threads: int)
 def test_one_thread_does_what_serial_fifo_does() -> None:
     problem = FAMILIES["rmf-wide"].generate("16x8", seed=2)
     serial = preflow.min_cut(problem, method="serial-fifo").stats
-    alone = preflow.min_cut(problem, method="Cihan", threads=1).stats
+    alone = preflow.min_cut(problem, method="multicore-fifo", threads=1).stats
     for name in ("pushes", "relabels", "global_relabels", "arc_scans", "steals", "waits"):
         assert getattr(alone, name) == getattr(serial, name), name
 

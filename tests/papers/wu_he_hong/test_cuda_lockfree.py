@@ -99,13 +99,6 @@ def test_impossible_options_are_refused(method: str, options: dict[str, Any], me
         find_method(METHODS, method).make_options(options)
 
 
-@pytest.mark.parametrize("name", ["gpu-async", "CPU-GPU-Hybrid", "Lupinska"])
-def test_the_papers_names_and_cycles(name: str) -> None:
-    assert find_method(METHODS, name).name == "cuda-hybrid"
-    gap = name == "Lupinska"
-    assert find_method(METHODS, name).options == {"cycles": 7000, "gap": gap, "cancel_steep_arcs": False}
-
-
 @pytest.mark.parametrize("cycles", [1, 2, 50])
 @pytest.mark.parametrize(("family", "size"), [("rmf-wide", "4x3"), ("rlg-wide", "8x6"), ("ac-dense", "12")])
 def test_without_gap_vertices_that_a_search_misses_keep_their_heights(

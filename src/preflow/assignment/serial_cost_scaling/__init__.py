@@ -2,7 +2,8 @@
 
 Łupińska (2011), section 5: Algorithm 5.0 (generic refine, Goldberg), 5.1 (Goldberg and Kennedy, with their
 own definitions) and 5.2 (starts like 5.1, definitions of 5.0), with price updates (5.3) and arc fixing.
-Goldberg and Kennedy (1995) for double pushes, which the paper does not have.
+Goldberg and Kennedy (1995) for double pushes, which the paper does not have; ``double_push=False`` leaves
+them out.
 
 Definitions. A *refine* turns prices and an epsilon into an epsilon-optimal assignment. Double pushes alone
 are a series of *bids* of rows for columns (:mod:`.bidding`), the form "bids". The forms of the paper push and

@@ -38,7 +38,8 @@ excess moves over `pushes` arcs before the next search.
 
 Termination
 -----------
-The paper stops "when all excesses stay the same after a few iterations". That proves nothing. Neighbouring
+The paper stops "when all excesses stay the same after a few iterations", as does the method under the name
+`CudaCuts`. That proves nothing. Neighbouring
 pixels with excess rise together, one level a round, and nothing moves until the lowest of them is above an
 arc that leads away; and a passive pixel rises a round before it may push. ``stopping="published"`` stops by
 this rule, after `patience` rounds. A search then tells whether the flow is maximum; the result is unfinished

@@ -37,7 +37,8 @@ Pseudo-code
 With ``pulses`` a round is a pulse of Goldberg and Tarjan, in three stages with barriers between them: active
 vertices push (push_frozen), those that still have excess are relabelled once (relabel_pushed), and what was
 pushed becomes excess (commit). Heights are frozen until then, so no two neighbours push to each other, and
-nobody is blocked. There are no rounds of one thread.
+nobody is blocked. There are no rounds of one thread. Cihan's thesis describes them so in chapter 3, without
+global relabels, which ``relabel_period=None`` leaves out.
 
 Departures: terminals are not vertices; the work rule of the HI_PR codes decides when a global relabel is
 due, which all threads make together (parallel/search.py); rounds with few active vertices go to one thread,
@@ -68,7 +69,7 @@ from ...parallel.search import ParallelSearch, make_search, search_together
 from ...parallel.thread_pool import run_solver, share_of
 from ...parallel.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from ...solving.monitor import Monitor
-from ...solving.options import CheckedOptions, PositiveInteger, PositiveNumber
+from ...solving.options import UNLIMITED, CheckedOptions, PositiveInteger, PositiveNumber
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
 
@@ -89,15 +90,16 @@ class SynchronousOptions(CheckedOptions):
 
     Attributes
     ----------
-    relabel_period : float
-        A global relabel is due after ``relabel_period * (6 n + m)`` units of work.
+    relabel_period : float or None
+        A global relabel is due after ``relabel_period * (6 n + m)`` units of work; None means never, as
+        Goldberg and Tarjan have it, between the first search and the last.
     few_active : int
         With fewer active vertices for each thread than this, one thread goes on alone.
     pulses : bool
         Push, relabel and receive in three stages, as Goldberg and Tarjan (1988) do; `few_active` is unused.
     """
 
-    relabel_period: PositiveNumber = 1.0
+    relabel_period: PositiveNumber | None = 1.0
     few_active: PositiveInteger = 128
     pulses: bool = False
 
@@ -581,7 +583,8 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
     """
     n, m = len(net.excess), len(net.head)
     dtype = net.head.dtype
-    _, work_limit = relabel_limits("work", options.relabel_period, n, m)
+    period = options.relabel_period
+    work_limit = UNLIMITED if period is None else relabel_limits("work", period, n, m)[1]
     search = make_search(control.threads, n, m, dtype)
     state = State(
         search=search,

@@ -17,5 +17,5 @@ global relabel, since figure 4.9 would never queue vertices with label 0, and en
 that can reach the sink. Printed are two faults, which the files describe: figure 4.9 deadlocks when all
 threads are idle before n relabels were counted, and figure 4.10 may queue a vertex twice. The default search
 and the default donation are ours. The options ``search="jump-queues"`` and ``donation="oldest"`` are the
-thesis's.
+thesis's, and the name `Cihan` stands for them.
 """

@@ -14,7 +14,8 @@ Departures:
 - Current arcs are used, as in F_PRF. Labels only grow; in Figure 4.11 they may fall.
 - Gap relabeling by atomic counts, which the thesis names as further work.
 - By default the threads search exact heights over vertices that they own (parallel/search.py), and a thread
-  donates up to half of its queue. The options `search` and `donation` choose what the thesis prints.
+  donates up to half of its queue. The options `search` and `donation` choose what the thesis prints, as does
+  the name `Cihan`.
 """
 
 from __future__ import annotations

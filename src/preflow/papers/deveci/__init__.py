@@ -1,8 +1,8 @@
 """Deveci, Kaya, Uçar and Çatalyürek: bipartite matching on GPUs (two papers of 2013).
 
 - ``cuda_push_relabel/``: G-PR of "A push-relabel-based maximum cardinality bipartite matching algorithm on
-  GPUs", Algorithms 3 to 9, in the forms First, NoShr and Shr; ``relabel="concurrent"`` is the future work of
-  its section V.
+  GPUs", Algorithms 3 to 9, under the names `G-PR-First`, `G-PR-NoShr` and `G-PR-Shr` or `G-PR`;
+  ``relabel="concurrent"`` is the future work of its section V.
 - ``cuda_hopcroft_karp.py``: G-HK and G-HKDW of "GPU accelerated maximum cardinality matching algorithms for
   bipartite graphs" (Euro-Par 2013), with which the first paper compares G-PR.
 

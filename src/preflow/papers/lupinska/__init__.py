@@ -14,8 +14,9 @@ assignment on a GPU (``assignment/cuda_lockfree.py``, section 5.5), and cost sca
 
 What departs. On grids, as printed, some solves never end: only heights go back to the GPU, although the CPU
 has moved excess, and ExcessTotal misses excess that comes to a stranded pixel later. ``upload=False`` and
-``stopping="published"`` are the print, bounded by a number of rounds. In Algorithm 5.4 a thread whose vertex
-is idle would leave for ever, and the neighbour of least price is not recorded; here each thread has a list of
-active vertices, and one step relabels and pushes. An infeasible refine never ends, so a matching of all rows
-is found first where some pairs are not allowed.
+``stopping="published"`` are the print, bounded by a number of rounds; the names `Lupinska` and
+`CPU-GPU-Hybrid` of `grid_cut` stand for them. On networks these names have both faults mended. In Algorithm
+5.4 a thread whose vertex is idle would leave for ever, and the neighbour of least price is not recorded; here
+each thread has a list of active vertices, and one step relabels and pushes. An infeasible refine never ends,
+so a matching of all rows is found first where some pairs are not allowed.
 """

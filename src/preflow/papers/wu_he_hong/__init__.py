@@ -17,8 +17,10 @@ algorithm for the maximum network flow problem with nonblocking global relabelin
 The kernels of Hong's algorithm on CPU threads are in ``parallel/lockfree.py``, because the main method
 `multicore-lockfree` of grid cuts has them, too.
 
-What departs in all of them: terminals are not vertices, the dead label is n + 1, and labels start exact. A
-solve ends when an exact search finds no excess that can reach the sink; the paper's test e(s) + e(t) =
+What departs in all of them: terminals are not vertices, the dead label is n + 1, and labels start exact
+unless ``initial_labels="zero"``. The names `Hong`, `gpu-async`, `CPU-GPU-Hybrid`, `Lupinska` and `gpu-color`
+stand for the options as printed; none of the texts prints `cpu-async` or `ARG`. A solve ends when an exact
+search finds no excess that can reach the sink; the paper's test e(s) + e(t) =
 ExcessTotal misses excess that still moves. Where the print is wrong, the file says so: the height test of
 Algorithm 2, the neighbours and the inactive vertices of Algorithm 3, the marks of Algorithm 4.
 """

@@ -2,12 +2,13 @@
 
 This is gpu-async of Wu, He and Hong ("Efficient CUDA Algorithms for the Maximum Network Flow Problem",
 2011, Algorithms 1, 2 and 4), which is He and Hong's CPU-GPU-Hybrid of 2010, with ``gap=False``. With gap
-relabeling, the default, it is Łupińska's system (2011, Algorithms 4.6 to 4.8, section 4.6).
+relabeling, the default, it is Łupińska's system (2011, Algorithms 4.6 to 4.8, section 4.6). Under the names
+`gpu-async`, `CPU-GPU-Hybrid` and `Lupinska` labels start with 0 and steep arcs are cancelled, as printed.
 
 ::
 
     repeat:
-        the CPU searches backwards from the sink
+        the CPU searches backwards from the sink, unless the first labels are 0
         with `gap`: what it does not reach is dead; else that keeps its heights
         if no active vertex can reach the sink: stop
         the GPU takes `cycles` steps of each vertex (cuda_lockfree.cu)
@@ -44,7 +45,7 @@ from ...kernels.kernel import kernel
 from ...maxflow.levels import active_excess
 from ...network import distances_to_sink
 from ...network.arcs import arcs_of, head, push_along
-from ...solving.options import CheckedOptions, PositiveInteger
+from ...solving.options import CheckedOptions, InitialLabels, PositiveInteger
 from ...solving.run import Control
 from ...stats import PUSHES
 from .cuda_lockfree import launch_steps, make_steps, read_counts
@@ -63,11 +64,14 @@ class HybridOptions(CheckedOptions):
         heights, as in the earlier papers; others may push excess to them that has to come back.
     cancel_steep_arcs : bool
         Push along arcs that lead down by more than one level before each search, as the papers do.
+    initial_labels : {"exact", "zero"}
+        Start with a search, or with label 0 on all vertices, as the papers do.
     """
 
     cycles: PositiveInteger = 7000
     gap: bool = True
     cancel_steep_arcs: bool = False
+    initial_labels: InitialLabels = "exact"
 
 
 @kernel
@@ -106,23 +110,26 @@ def solve(net: ResidualArrays, options: HybridOptions, control: Control) -> Arra
     height = np.full(n, n + 1, dtype=np.uint32)
     order = np.empty(n, dtype=np.uint32)
     control.progress[:] = net.excess.sum(dtype=np.float64)
-    reached, canceled, searched = ZERO, 0, False
+    searches = options.initial_labels == "exact"
+    steps.height[:] = n + 1 if searches else 0
+    reached, canceled = ZERO, 0
     while True:
-        with relabel_time(control):
-            if not options.gap:
-                # Pushes lead to vertices that the last search did not reach: search from the start.
-                height[:], reached = n + 1, ZERO
-            found, _ = distances_to_sink(net, height, order, reached, ZERO, ZERO, False)
-            reached = np.uint64(found)
-            control.progress[0] = active_excess(order, reached, net.excess)
-            exact = device.xp.asarray(height)
-            if searched and not options.gap:
-                exact = device.xp.where(exact > n, steps.height, exact)
-            steps.height[:] = exact
-            searched = True
-        count_search(control, "cuda-hybrid")
-        if control.progress[0] == 0 or control.stopped:
-            break
+        if searches:
+            with relabel_time(control):
+                if not options.gap:
+                    # Pushes lead to vertices that the last search did not reach: search from the start.
+                    height[:], reached = n + 1, ZERO
+                found, _ = distances_to_sink(net, height, order, reached, ZERO, ZERO, False)
+                reached = np.uint64(found)
+                control.progress[0] = active_excess(order, reached, net.excess)
+                exact = device.xp.asarray(height)
+                if not options.gap:
+                    exact = device.xp.where(exact > n, steps.height, exact)
+                steps.height[:] = exact
+            count_search(control, "cuda-hybrid")
+            if control.progress[0] == 0 or control.stopped:
+                break
+        searches = True
         launch_steps(device, steps, device.num_multiprocessors)
         read_counts(device, steps, control)
         with relabel_time(control):

@@ -6,10 +6,13 @@ This is the only method on the CPU that Wu, He and Hong cite, so we read it as t
 The kernels are in parallel/lockfree.py, with definitions, invariants and pseudo-code, since
 multicore-lockfree of grid cuts shares them.
 
-Departures: terminals are not vertices. Labels start exact. Excess that is cut off from the sink climbs to
-the dead label, not back to the source. After ``relabel_period * n`` relabels all threads search at a
-barrier, or one searches concurrently; with None nobody does, as Hong prints it. Threads list active
-vertices instead of looking at all that they own. Termination counts the work that is handed out and
+The name `Hong` is the method as printed: labels start with 0 and nobody relabels globally.
+
+Departures: terminals are not vertices, and a vertex pushes to the sink whatever its label is. Excess that is
+cut off from the sink climbs to the dead label, not back to the source. By default labels start exact, and
+after ``relabel_period * n`` relabels all threads search at a barrier, or one searches concurrently. Threads
+list active vertices instead of looking at all that they own. A scan for the lowest neighbour serves all
+neighbours of that label. Termination counts the work that is handed out and
 settled: the papers' test of e(s) + e(t) misses excess that still moves to dead vertices.
 """
 
@@ -20,7 +23,7 @@ from dataclasses import dataclass
 from ...arrays import Array
 from ...graph.residual import ResidualArrays
 from ...parallel.lockfree import push_relabel
-from ...solving.options import CheckedOptions, PositiveNumber
+from ...solving.options import CheckedOptions, InitialLabels, PositiveNumber
 from ...solving.run import Control
 
 
@@ -35,10 +38,13 @@ class LockFreeOptions(CheckedOptions):
     relabel_period : float or None
         A global relabel is due after ``relabel_period * n`` relabels of all threads together; None means
         never.
+    initial_labels : {"exact", "zero"}
+        Start with a search for exact labels, or with label 0 on all vertices.
     """
 
     concurrent_relabel: bool = False
     relabel_period: PositiveNumber | None = 1.0
+    initial_labels: InitialLabels = "exact"
 
 
 def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> Array:
@@ -46,4 +52,11 @@ def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> Ar
 
     O(n^2 m) operations. Memory: three indices a vertex, and a byte with concurrent searches.
     """
-    return push_relabel(net, net.head.dtype, options.relabel_period, options.concurrent_relabel, control)
+    return push_relabel(
+        net,
+        net.head.dtype,
+        options.relabel_period,
+        options.concurrent_relabel,
+        control,
+        options.initial_labels,
+    )

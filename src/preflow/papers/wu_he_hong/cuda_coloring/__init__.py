@@ -20,7 +20,7 @@ Pseudo-code
 
     colour the arcs on the CPU                                       color_edges
     repeat:
-        search exact heights on the CPU
+        search exact heights on the CPU, unless the first labels are 0
         if no active vertex can reach the sink: stop
         on the GPU, for `cycles` cycles:                             run_cycles, coloring.cu
             each active vertex pushes to the sink, then chooses
@@ -29,15 +29,16 @@ Pseudo-code
         bring capacities and excess to the CPU
 
 Where the print is wrong: a lower neighbour is one with height(u) > height(v), not any neighbour. The colour
-is that of the chosen arc. An inactive vertex is idle, a third state beside push and relabel, and does not
-push what it chose before.
+and the residual capacity are those of the chosen arc. An inactive vertex is idle, a third state beside push
+and relabel, and does not push what it chose before.
 
 Departures: terminals are not vertices. So a vertex pushes to the sink first, over an arc that only it
 touches, and the hubs that kept the paper from colouring level graphs are gone. Barriers are inside one
 cooperative kernel; a colour that no vertex has chosen is then skipped without a barrier. With
-``barrier="launch"`` they are launches of kernels, one for each colour, as in the paper. A thread looks only
-at the choices of its own vertices. As no arc becomes steep, heights are not brought
-to the CPU and arcs are not cancelled there, as Algorithm 4 does.
+``barrier="launch"`` they are launches of kernels, one for each colour, as in the paper and under its name
+`gpu-color`, where labels also start with 0. A thread looks only at the choices of its own vertices. A push
+takes the excess that is there at the colour's turn, in print what was there at the choice. As no arc becomes
+steep, heights are not brought to the CPU and arcs are not cancelled there, as Algorithm 4 does.
 
 Section 5.5 suggests iterations in proportion to the size of a colour and gives no details. With
 ``weighted`` a colour takes part in every k-th cycle, where k is the size of the largest colour divided by
@@ -72,7 +73,7 @@ from ....graph.residual import ResidualArrays
 from ....kernels.constants import ZERO
 from ....maxflow.levels import active_excess
 from ....network import distances_to_sink
-from ....solving.options import CheckedOptions, PositiveInteger
+from ....solving.options import CheckedOptions, InitialLabels, PositiveInteger
 from ....solving.run import Control
 from ....stats import ARC_SCANS, PUSHES, RELABELS
 from .edge_coloring import color_edges
@@ -104,12 +105,15 @@ class ColoringOptions(CheckedOptions):
     fence : bool
         Whether a thread sees after a barrier inside a kernel what others wrote before. False is for
         measurements: the solve ends with an error if flow is lost.
+    initial_labels : {"exact", "zero"}
+        Start with a search, or with label 0 on all vertices, as the paper does.
     """
 
     cycles: PositiveInteger = 2000
     weighted: bool = False
     barrier: Literal["lock", "lock-free", "launch"] = "lock"
     fence: bool = True
+    initial_labels: InitialLabels = "exact"
 
 
 class ColoringState(NamedTuple):
@@ -241,17 +245,21 @@ def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> Ar
     )
     begun = None if options.fence else ResidualArrays(*(array.copy() for array in net))
     control.progress[:] = net.excess.sum(dtype=np.float64)
+    arguments.height[:] = 0
+    searches = options.initial_labels == "exact"
     reached = ZERO
     while True:
-        with relabel_time(control):
-            reached, _ = distances_to_sink(net, height, order, reached, ZERO, ZERO, False)
-            control.progress[0] = active_excess(order, reached, net.excess)
-            arguments.height[:] = xp.asarray(height)
-        count_search(control, "cuda-coloring")
-        if control.stopped or control.progress[0] == 0:
-            state = ColoringState._make(device.to_host(arguments.state))
-            control.remarks.append(f"{state.barriers:,} barriers")
-            return height
+        if searches:
+            with relabel_time(control):
+                reached, _ = distances_to_sink(net, height, order, reached, ZERO, ZERO, False)
+                control.progress[0] = active_excess(order, reached, net.excess)
+                arguments.height[:] = xp.asarray(height)
+            count_search(control, "cuda-coloring")
+            if control.stopped or control.progress[0] == 0:
+                state = ColoringState._make(device.to_host(arguments.state))
+                control.remarks.append(f"{state.barriers:,} barriers")
+                return height
+        searches = True
         run_cycles(device, arguments, options, control)
         with relabel_time(control):
             from_device(device, on_device, net)
