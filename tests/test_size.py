@@ -40,7 +40,7 @@ LINES = {
     "maxflow": 12829,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5585,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
-    "papers": 7724,  # pieces of several solvers are beside them; locks, barriers; names of papers are as printed
+    "papers": 7724,  # pieces of several solvers are beside them; locks, barriers; names as printed
     "parallel": 3245,  # arcs of grids and of networks are read by the functions of network; labels from 0
     "reductions": 6500,  # jobs in tables; diagonals, also of singular matrices; dearest pairs; assignments
     "solving": 2301,  # small instances by one kernel each; locks of what threads share
