@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ import preflow
 from preflow import reductions, vision
 from preflow.errors import InvalidInputError, PreflowError
 from preflow.integrations import lap, scipy_compat
+from tests.support.paths import ROOT
 
 NAN, INF = float("nan"), float("inf")
 SQUARE = np.ones((3, 3))
@@ -281,3 +283,14 @@ def test_near_methods(method: str, near: str) -> None:
 def test_near_options() -> None:
     with pytest.raises(InvalidInputError, match=r"no option 'hodl', did you mean 'hold'\? It has: gap, "):
         preflow.max_flow(([0], [1], [1]), 0, 1, method="serial-fifo", options={"hodl": True})
+
+
+def test_missing_packages_are_extras_and_said_in_one_form() -> None:
+    """Where preflow is installed, pip takes its extras by name: pip install 'preflow[torch]'."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    for path in sorted((ROOT / "src" / "preflow").rglob("*.py")):
+        source = path.read_text("utf-8")
+        assert path.name == "errors.py" or "pip install '" not in source
+        named = re.findall(r"""(?:needed_for|MissingDependencyError)\([^()]*, "(\w+)"\)""", source)
+        named += re.findall(r"""install\(["'](\w+)["']\)""", source)
+        assert extras.keys() >= set(named)

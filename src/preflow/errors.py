@@ -263,11 +263,16 @@ class VerificationError(PreflowError, AssertionError):
     """A result does not prove its own optimality."""
 
 
+def install(extra: str) -> str:
+    """Return how packages are installed beside preflow: pip takes the extra of the package that is there."""
+    return f"install it with  pip install 'preflow[{extra}]'"
+
+
 class MissingDependencyError(PreflowError, ImportError):
     """A feature needs an optional package that is not installed."""
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
-        super().__init__(f"{feature} needs {package}: install it with  pip install 'preflow[{extra}]'")
+        super().__init__(f"{feature} needs {package}: {install(extra)}")
 
 
 class DeviceUnavailableError(PreflowError, RuntimeError):

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array, ArrayModule, DType
-from ..errors import DeviceMemoryError, DeviceUnavailableError, InvalidInputError
+from ..errors import DeviceMemoryError, DeviceUnavailableError, InvalidInputError, install
 from ..solving.run import Control
 from ..solving.timing import counted_as_compiling
 
@@ -39,7 +39,6 @@ P = ParamSpec("P")
 
 #: Names and values of macros with which a file is compiled.
 Macros: TypeAlias = tuple[tuple[str, int], ...]
-INSTALL = "install it with  pip install 'preflow[cuda]'"
 #: What a driver of NVIDIA on Linux writes.
 DRIVER = Path("/proc/driver/nvidia/version")
 #: Threads of a block in kernels that are launched cooperatively.
@@ -439,11 +438,11 @@ def _import_cupy() -> Any:
     except ImportError as error:
         driver = "a driver is installed" if DRIVER.exists() else "no NVIDIA driver is installed, either"
         raise DeviceUnavailableError(
-            f"an NVIDIA GPU is used through CuPy: {INSTALL} ({error}; {driver})"
+            f"an NVIDIA GPU is used through CuPy: {install('cuda')} ({error}; {driver})"
         ) from None
     version = str(cupy.__version__)
     if int(version.split(".")[0]) < LEAST_CUPY:
-        raise DeviceUnavailableError(f"CuPy {version} is too old, {LEAST_CUPY} is needed: {INSTALL}")
+        raise DeviceUnavailableError(f"CuPy {version} is too old, {LEAST_CUPY} is needed: {install('cuda')}")
     return cupy
 
 

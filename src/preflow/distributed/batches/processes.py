@@ -21,7 +21,7 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import IO, NamedTuple
 
-from ...errors import InvalidInputError, WorkerDiedError
+from ...errors import InvalidInputError, WorkerDiedError, install
 from .host import NeverReadyError
 from .messages import SharedMemory, packed, receive, send
 from .task import Done, Task, dumps
@@ -227,10 +227,7 @@ class ProcessHost:
 
 
 #: What to do about functions that cannot be sent.
-HOW_TO_SEND = (
-    "; define it in a module, install cloudpickle as in pip install 'preflow[distributed]', "
-    "or use host='threads'"
-)
+HOW_TO_SEND = "; define it in a module, use host='threads', or install cloudpickle: " + install("distributed")
 
 
 def _search_path() -> list[str]:

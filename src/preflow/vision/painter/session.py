@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...arrays import Array
 from ...checks import as_float, check_integer, check_number
 from ...drawing.axes import label_colours
-from ...errors import InvalidInputError, PreflowError
+from ...errors import InvalidInputError, MissingDependencyError, PreflowError
 from ...graph.contrast import finite_array
 from ...io.files import GZIP_LEVEL
 from ...solving.run import Control
@@ -432,7 +432,7 @@ class Session:
             raise InvalidInputError(f"there is no download {what!r} of this picture")
         content = png(picture)
         if content is None:
-            raise InvalidInputError("writing PNG needs imageio: pip install 'preflow[vision]'")
+            raise MissingDependencyError("writing PNG", "imageio", "vision")
         return {"name": f"{stem}-{title}.png", "type": "image/png"}, content
 
     # The threads
