@@ -18,7 +18,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -107,6 +107,18 @@ def candidates(threads: int) -> list[str]:
     ]
 
 
+@contextmanager
+def frozen_objects() -> Iterator[None]:
+    """Collect garbage once; collections inside look only at objects that were made there."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+@frozen_objects()
 def row_of(instance: FlowInstance, threads: int) -> dict[str, Any]:
     """Return the times of "auto" and of the methods, counts of "auto" and of the best one, and ratios."""
 

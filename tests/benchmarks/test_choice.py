@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from pathlib import Path
@@ -36,6 +37,7 @@ def test_a_row_for_each_form_of_an_instance(
         assert row["counts"][row["best"]]
         assert row["auto chose"]
     assert "held out: median" in capsys.readouterr().out
+    assert gc.get_freeze_count() == 0  # garbage of rows is collected again
     choice.main()
     assert read_record(path).rows == rows
 
