@@ -99,12 +99,12 @@ def shares(found: Sequence[Mapping[str, Any]], published: cihan.Published) -> st
 
 
 def details(records: Sequence[InstanceRecord], group: str, methods: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Return the counts of methods on all instances of a family."""
+    """Return the counts of methods on all instances of a family, or on the volume of a table."""
     return [
         measured.detail
         for record in records
         for method in methods
-        if record.name.startswith(group) and (measured := record.of(f"preflow:{method}"))
+        if record.group.removesuffix("-like") == group and (measured := record.of(f"preflow:{method}"))
     ]
 
 
