@@ -30,13 +30,13 @@ LINES = {
     "distributed": 7488,  # arguments by name
     "drawing": 886,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
-    "general_matching": 8118,  # weighted searches of several threads; batches on threads and GPUs
+    "general_matching": 8204,  # weighted searches of several threads; batches on threads and GPUs
     "generators": 4144,  # networks of energies, scale-free graphs; meshes as refinement numbers them
     "graph": 12647,  # one reader of tables of all libraries, one of graphs; labelled matrices are no edges
     "gridcut": 6829,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
     "integrations": 4051,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3765,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 3057,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
+    "kernels": 3060,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
     "maxflow": 12829,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5585,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
@@ -49,7 +49,7 @@ LINES = {
     "vision": 10903,  # many labels in paint; holes in phases; partial labels of roof duality; layers
 }
 #: The most kinds of arguments of kernels.
-KINDS = 540
+KINDS = 541
 
 
 def lines() -> dict[str, int]:

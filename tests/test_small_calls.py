@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from preflow.errors import PreflowError
+from preflow.errors import CostOverflowError, InfeasibleMatchingError, PreflowError
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -89,20 +89,41 @@ def test_bipartite_matchings_have_one_answer(seed: int) -> None:
     short.verify()
 
 
-@given(seed=SEEDS, weighted=st.booleans())
-@settings(max_examples=300, deadline=None)
-def test_matchings_have_one_answer(seed: int, weighted: bool) -> None:
+WEIGHTS: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "none": lambda rng, m: None,
+    "few": lambda rng, m: rng.integers(-1, 4, m),
+    "integers": lambda rng, m: rng.integers(-(10**6), 10**7, m),
+    "large": lambda rng, m: rng.integers(-(2**58), 2**58, m),
+    "whole floats": lambda rng, m: rng.integers(-9, 99, m) / 1.0,
+    "floats": lambda rng, m: rng.random(m) - 0.1,
+    "far apart": lambda rng, m: rng.random(m) * 10.0 ** rng.integers(-300, 300, m),
+    "tiny": lambda rng, m: rng.integers(-3, 9, m) * 5e-324,
+}
+GOALS = ({}, {"maximize": False}, {"maximum_cardinality": True}, {"perfect": True, "maximize": False})
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("goal", GOALS, ids=str)
+@given(seed=SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_matchings_have_one_answer(weights: str, goal: dict[str, bool], seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, m = rng.integers(1, 16), rng.integers(0, 40)
-    edges = [*rng.integers(0, n, (2, m))]
-    if weighted:
-        edges.append(rng.integers(-1 if rng.random() < 0.3 else 1, rng.choice([3, 20, 10**6]), m))
-    short = preflow.matching(tuple(edges))
-    full = preflow.matching(tuple(edges), method="serial-weighted-blossom" if weighted else "serial-gabow")
-    assert (short.value, short.gap) == (full.value, full.gap)
+    given_weights = WEIGHTS[weights](rng, m)
+    weighted = given_weights is not None
+    edges = *rng.integers(0, n, (2, m)), *([given_weights] if weighted else ())
+    method = "serial-weighted-blossom" if weighted else "serial-gabow"
+    try:
+        full = preflow.matching(edges, method=method, **goal)
+    except (InfeasibleMatchingError, CostOverflowError) as error:
+        with pytest.raises(type(error)):
+            preflow.matching(edges, **goal)
+        return
+    short = preflow.matching(edges, **goal)
+    assert abs(short.value - full.value) <= short.gap + full.gap
+    assert (type(short.value), type(short.gap)) == (type(full.value), type(full.gap))
     assert short.mate.dtype == full.mate.dtype
     short.verify()
-    preflow.matching(tuple(edges), maximum_cardinality=True).verify()
 
 
 ARCS = np.array([0, 0, 1, 2, 1]), np.array([1, 2, 3, 3, 2]), np.array([3, 2, 2, 4, 1])
@@ -117,6 +138,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "bipartite_matching of edges": lambda: preflow.bipartite_matching(ARCS[:2]),
     "matching": lambda: preflow.matching(ARCS[:2]),
     "matching with weights": lambda: preflow.matching(ARCS),
+    "matching with floats": lambda: preflow.matching((*ARCS[:2], ARCS[2] / 3)),
+    "matching of most edges": lambda: preflow.matching(ARCS, maximum_cardinality=True),
+    "perfect matching": lambda: preflow.matching((*ARCS[:2], ARCS[2] / 3), perfect=True, maximize=False),
     "matching of labels": lambda: preflow.matching([("a", "b", 3), ("b", "c", 2)]),
 }
 

@@ -140,13 +140,16 @@ def matching(
         is_plain(method, device, threads, time_limit, progress, options)
         and weight is None
         and ends is warm_start is initial is None
-        and maximize is True
-        and perfect is maximum_cardinality is False
+        and type(maximize) is type(perfect) is type(maximum_cardinality) is bool
     ):
         watch = Watch()
         plain = plain_graph(graph)
         watch.begin_solve()
-        quick = None if plain is None else small.match(plain, small.LARGEST, watch, _small_call)
+        quick = (
+            None
+            if plain is None
+            else small.match(plain, Wanted(maximize, perfect, maximum_cardinality), watch, _small_call)
+        )
         if quick is not None:
             return quick
     request = Request(METHODS, method, device, threads, time_limit, progress, options)

@@ -101,6 +101,19 @@ def integer_weights(graph: UndirectedGraph, *, maximize: bool, most_edges: bool)
     return IntegerWeights(values + bonus, bonus, exponent, rest if rest.any() else None)
 
 
+def weight_of_floats(chosen: list[float], most_pairs: int, rest: float, up: float) -> tuple[float, float]:
+    """Return the weight of a best matching of rounded weights, and the gap that rounding may have left.
+
+    `chosen` has the weights of its pairs. Each weight was multiplied by `up` and rounded, by at most `rest`.
+    """
+    weight = math.fsum(chosen)
+    gap = abs(math.fsum([*chosen, -weight]))
+    if up < 1.0:  # the product may have lost bits by underflow
+        rest += 2.0**SMALLEST_POWER
+    gap += 2 * most_pairs * rest / up
+    return weight, math.nextafter(gap * (1.0 + 2.0**-50), math.inf) if gap > 0.0 else 0.0
+
+
 @dataclass(frozen=True)
 class WeightProof:
     """Weights as they were solved, with duals that were checked."""

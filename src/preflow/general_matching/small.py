@@ -1,8 +1,7 @@
 """Small graphs, matched by one kernel: see :mod:`preflow.solving.quick`.
 
 It builds the rows of the graph and searches as :mod:`.serial_blossom` does, with weights as
-:mod:`.weighted_blossom` does. It takes matchings of the largest size, or of the largest sum of
-positive integers.
+:mod:`.weighted_blossom` does. The weights that are solved are those of :mod:`.integer_weights`.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Indices, Int64
+from ..arrays import Array, Indices, Int64, Number
+from ..graph.scaling import is_close, size_of
 from ..graph.undirected import Neighbours, UndirectedGraph, count_ends, fill_neighbours, merge_parallel
-from ..kernels.constants import ONE, ZERO
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..solving.call import Call
 from ..solving.monitor import Monitor
@@ -27,6 +27,7 @@ from ..solving.run import COUNTER_ROW
 from ..stats import GeneralMatchingStats
 from .initial.karp_sipser import match_rest
 from .initial.proof import halve
+from .integer_weights import BITS, weight_of_floats
 from .links import NONE, ODD, Links
 from .result import GeneralMatchingResult, Wanted
 from .serial_blossom import LABEL, Trees, plant, run
@@ -44,16 +45,39 @@ from .weighted_blossom.state import (
 
 #: Larger graphs take the full road: to search takes so long that the way there does not count.
 MOST_VERTICES, MOST_EDGES = 1_000, 5_000
-#: The sum of weights is below this.
-MOST_WEIGHT = np.int64(2**59)
-
+MOST = 2.0**BITS
+#: Integers up to this one are exact in float64.
+EXACT = 2.0**53
+#: Floats are scaled by less than this, so that none overflows.
+MOST_SCALE = 2.0**800
 
 Prepare = Callable[[UndirectedGraph, Wanted], Call[UndirectedGraph]]
+
+
+class Goal(NamedTuple):
+    """What is wanted of which weights."""
+
+    sign: np.int64  #: -1 to minimise
+    most_edges: bool
+    perfect: bool
+    is_float: bool
+
+
+class Solved(NamedTuple):
+    """The edges of use with the weights that are solved, and the weights of pairs."""
+
+    tail: Indices
+    head: Indices
+    weight: NDArray[np.int64]
+    chosen: NDArray[np.float64]  #: of floats: the weights of the pairs, by their lower vertices
+    #: shape (2,): what floats were multiplied by, and how much that left at most when rounded
+    scale: NDArray[np.float64]
 
 
 class Room(NamedTuple):
     """Memory for a graph: see :func:`make_room`."""
 
+    lists: Solved
     rows: Neighbours
     place: NDArray[np.uint64]
     left: Indices
@@ -77,12 +101,10 @@ class Answer(NamedTuple):
 
 
 _memory = Memory()
-#: The goal of :func:`preflow.matching` by default: the largest matching.
-LARGEST = Wanted(True, False, False)
 NO_BARRIER = np.empty(0, bool)
 _none, _no_words = np.empty(0, np.int64), np.empty(0, np.uint32)
 NO_DUALS = Answer(_none, NO_BARRIER, _none, _no_words, _none, _no_words)
-_INTEGER = np.dtype(np.int64)
+_SIGNS = (np.int64(-1), np.int64(1))  #: by whether to maximise
 
 
 def make_room(n: int = MOST_VERTICES, m: int = MOST_EDGES) -> Room:
@@ -111,6 +133,7 @@ def make_room(n: int = MOST_VERTICES, m: int = MOST_EDGES) -> Room:
         sizes=np.zeros(3, dtype=np.uint64),
     )
     return Room(
+        lists=Solved(words(m), words(m), np.zeros(m, dtype=np.int64), np.zeros(n), np.zeros(2)),
         rows=Neighbours(words(n + 1), words(2 * m), np.zeros(2 * m, dtype=np.int64)),
         place=np.zeros(n, dtype=np.uint64),
         left=words(),
@@ -120,6 +143,69 @@ def make_room(n: int = MOST_VERTICES, m: int = MOST_EDGES) -> Room:
         stop=np.zeros(1, dtype=np.int64),
         progress=np.ones(2),
     )
+
+
+@kernel
+def list_edges(
+    tail: Indices, head: Indices, weight: NDArray[Number], goal: Goal, n: np.uint64, lists: Solved
+) -> tuple[Int64, Int64]:
+    """List the edges of use with their weights; return how many they are, -1 in case of doubt, and the bonus.
+
+    See :func:`.integer_weights.integer_weights`.
+    """
+    least, most = 0.0, 0.0
+    is_whole, is_first = True, True
+    for edge in range(len(tail)):
+        if tail[edge] == head[edge]:
+            continue
+        gain = float(goal.sign * weight[edge])
+        if gain < 0.0 and not goal.most_edges:
+            gain = 0.0
+        least = gain if is_first else min(least, gain)
+        most = gain if is_first else max(most, gain)
+        is_first = False
+        if goal.is_float and (np.abs(gain) > EXACT or gain != np.floor(gain)):
+            is_whole = False
+    size, up = max(-least, most), 1.0
+    pairs = n // TWO if goal.most_edges else ZERO
+    if is_whole:
+        # The bonus is at most as large as n weights, and n / 2 edges have it.
+        if size > EXACT or (size + 1.0) * float(n + TWO) * float(TWO * pairs + TWO) >= MOST:
+            return np.int64(-1), np.int64(0)
+    else:
+        limit, half = MOST / 4.0, pairs
+        while half > ZERO:
+            limit /= 2.0
+            half //= TWO
+        while size * up < limit / 2.0 and up < MOST_SCALE:
+            up *= 2.0
+        while size * up >= limit and up > 1.0 / MOST_SCALE:
+            up /= 2.0
+        if up >= MOST_SCALE or up <= 1.0 / MOST_SCALE:
+            return np.int64(-1), np.int64(0)
+    below, above = np.int64(np.rint(least * up)), np.int64(np.rint(most * up))
+    spread = above - below if is_whole else above - below + np.int64(2)
+    bonus = np.int64(pairs) * spread + np.int64(1) - below if goal.most_edges else np.int64(0)
+    lists.scale[0] = up
+    lists.scale[1] = 0.0
+    count = ZERO
+    for edge in range(len(tail)):
+        if tail[edge] == head[edge]:
+            continue
+        if is_whole:
+            value = np.int64(weight[edge])
+        else:
+            scaled = up * float(weight[edge])
+            value = np.int64(np.rint(scaled))
+            if goal.most_edges or float(goal.sign) * scaled > 0.0:
+                lists.scale[1] = max(lists.scale[1], np.abs(scaled - np.rint(scaled)))
+        value = goal.sign * value + bonus
+        if value > 0:
+            lists.tail[count] = tail[edge]
+            lists.head[count] = head[edge]
+            lists.weight[count] = value
+            count += ONE
+    return np.int64(count), bonus
 
 
 @kernel
@@ -215,43 +301,71 @@ def search_with_weights(
 
 
 @kernel
+def list_chosen(
+    tail: Indices, head: Indices, weight: NDArray[Number], sign: np.int64, answer: Answer, lists: Solved
+) -> None:
+    """List the weights of the pairs, of parallel edges the best."""
+    n = np.uint64(len(answer.mate))
+    best = lists.chosen
+    best[:n] = -np.inf
+    for edge in range(len(tail)):
+        u, v = np.uint64(tail[edge]), np.uint64(head[edge])
+        if u != v and answer.mate[u] == np.int64(v):
+            best[min(u, v)] = max(best[min(u, v)], float(sign * weight[edge]))
+    count = ZERO
+    for end in range(n):
+        if answer.mate[end] > np.int64(end):
+            best[count] = float(sign) * best[end]
+            count += ONE
+
+
+@kernel
 def match_small(
     tail: Indices,
     head: Indices,
-    weight: NDArray[np.int64],
+    weight: NDArray[Number],
+    goal: Goal,
     room: Room,
     counts: NDArray[np.uint64],
     answer: Answer,
 ) -> tuple[Int64, np.uint64]:
     """Match a graph, by weights unless there are none.
 
-    Return the number of pairs or the sum of their weights, -1 in case of doubt; and how many blossoms are not
-    in use, which `spare` begins with.
+    Return the sum of the weights of the pairs, but the number of pairs for floats and without weights, and -1
+    in case of doubt; and how many blossoms are not in use, which `spare` begins with.
     """
-    most = MOST_WEIGHT
-    for each in weight:
-        if each <= 0 or each > most:
-            return np.int64(-1), ZERO
-        most -= each
-    n = np.uint64(len(answer.mate))
-    graph = build_rows(tail, head, weight, n, room)
+    n, lists = np.uint64(len(answer.mate)), room.lists
     monitor = Monitor(room.stop, counts, room.progress)
-    size, spare = np.int64(0), ZERO
-    if len(weight) > 0:
+    bonus: Int64 = np.int64(0)
+    spare = ZERO
+    if len(weight) == 0:
+        graph = build_rows(tail, head, lists.weight[:ZERO], n, room)
+        search_without_weights(graph, n, room, monitor, answer)
+    else:
+        listed, bonus = list_edges(tail, head, weight, goal, n, lists)
+        if listed < 0:
+            return np.int64(-1), ZERO
+        m = np.uint64(listed)
+        graph = build_rows(lists.tail[:m], lists.head[:m], lists.weight[:m], n, room)
         search_with_weights(graph, n, room, monitor, answer)
         spare = room.forest.sizes[SPARE]
-    else:
-        search_without_weights(graph, n, room, monitor, answer)
+    pairs, total = ZERO, np.int64(0)
     for v in range(n):
         other = answer.mate[v]
-        if other > np.int64(v):
-            if len(weight) == 0:
-                size += 1
-                continue
+        if other <= np.int64(v):
+            continue
+        pairs += ONE
+        if len(weight) > 0 and not goal.is_float:
             for arc in range(graph.first[v], graph.first[v + ONE]):
                 if np.int64(graph.neighbour[arc]) == other:
-                    size += graph.weight[arc]
-    return size, spare
+                    total += goal.sign * (graph.weight[arc] - bonus)
+    if goal.perfect and TWO * pairs != n:
+        return np.int64(-1), ZERO
+    if len(weight) > 0 and not goal.is_float:
+        return total, spare
+    if goal.is_float:
+        list_chosen(tail, head, weight, goal.sign, answer, lists)
+    return np.int64(pairs), spare
 
 
 def match(
@@ -262,21 +376,14 @@ def match(
     `prepare` makes the call of the full road.
     """
     n, m, weight = graph.num_vertices, len(graph.tail), graph.weight
-    weighted = weight is not None
-    if (
-        n > MOST_VERTICES
-        or not 0 < m <= MOST_EDGES
-        or wanted.perfect
-        or (weight is not None and weight.dtype != _INTEGER)
-        or (weighted and (wanted.maximum_cardinality or not wanted.maximize))
-        or graph.restore is not None
-    ):
+    if n > MOST_VERTICES or not 0 < m <= MOST_EDGES or graph.restore is not None:
         return None
     room = _memory.kept.get(None)
     if room is None:
         room = _memory.kept[None] = make_room()
     counts = np.zeros(COUNTER_ROW, dtype=np.uint64)
     mate = np.empty(n, np.int64)
+    weighted = weight is not None
     if weighted:
         nodes = nodes_of(n)
         words, numbers = np.empty((2, nodes), np.uint32), np.empty((2, nodes), np.int64)
@@ -284,25 +391,34 @@ def match(
     else:
         answer = NO_DUALS._replace(mate=mate, barrier=np.empty(n, bool))
     given = NO_DUALS.dual if weight is None else weight
-    size, spare = match_small(graph.tail, graph.head, given, room, counts, answer)
+    is_float = given.dtype.kind == "f"
+    goal = Goal(_SIGNS[wanted.maximize], wanted.most_edges, wanted.perfect, is_float)
+    size, spare = match_small(graph.tail, graph.head, given, goal, room, counts, answer)
     if size < 0:
         return None
+    value: int | float = int(size)
+    gap: int | float = 0
+    if is_float:
+        chosen, (up, rest) = room.lists.chosen[:size], room.lists.scale.tolist()
+        value, gap = weight_of_floats(chosen.tolist(), n // 2, rest, up)
+        if not is_close(gap, size_of(chosen), len(chosen)):
+            return None
     mate.flags.writeable = False
     if not weighted:
         answer.barrier.flags.writeable = False
     watch.end()
     fields: dict[str, object] = {
         "status": "optimal",
-        "lower_bound": int(size),
-        "upper_bound": int(size),
+        "lower_bound": value,
+        "upper_bound": value,
         "mate": mate,
         "graph": graph,
         "maximize": wanted.maximize,
-        "perfect": False,
+        "perfect": wanted.perfect,
         "maximum_cardinality": wanted.maximum_cardinality,
         "barrier": None if weighted else answer.barrier,
         "steps": (),
-        "_gap": 0,
+        "_gap": gap,
     }
     if not weighted:
         fields["duals"] = None

@@ -26,7 +26,7 @@ from ...solving.read_only import make_read_only
 from ...solving.timing import timed
 from ...stats import GeneralMatchingStats
 from ..api import GeneralMatchingCall, check_flags
-from ..integer_weights import BITS, SMALLEST_POWER
+from ..integer_weights import BITS, weight_of_floats
 from ..problem import METHODS as MATCHING_METHODS
 from ..result import GeneralMatchingResult, Wanted
 from . import cuda_edmonds, multicore_edmonds
@@ -248,17 +248,13 @@ class BatchCall(Call[GraphBatch]):
             whole = total if self.wanted.maximize else -total
             return whole, np.zeros(len(batch), dtype=np.int64), np.ones(len(batch), dtype=bool)
         chosen, first = self.chosen(found)
-        numbers, bounds = chosen.tolist(), first.tolist()
+        numbers, bounds, pairs = chosen.tolist(), first.tolist(), (batch.sizes // 2).tolist()
+        rest, up = found.rest.tolist(), scales.up.tolist()
         value, gap, size = np.zeros((3, len(batch)))
         for item in np.flatnonzero(found.ending == SOLVED).tolist():
             part = numbers[bounds[item] : bounds[item + 1]]
-            value[item] = math.fsum(part)
-            gap[item] = abs(math.fsum([*part, -value[item]]))
+            value[item], gap[item] = weight_of_floats(part, pairs[item], rest[item], up[item])
             size[item] = math.fsum(map(abs, part))
-        # Weights times a scale below 1 may lose bits because they underflow.
-        rest = found.rest + np.where(scales.up < 1, 2.0**SMALLEST_POWER, 0.0)
-        rounded = 2 * (batch.sizes // 2) * rest / scales.up
-        gap = np.where((gap > 0) | (rounded > 0), np.nextafter((gap + rounded) * (1 + 2.0**-50), np.inf), 0.0)
         return value, gap, gap <= (2.0**-40 + np.diff(first) * 2.0**-53) * size
 
     def chosen(self, found: Found) -> tuple[Array, NDArray[np.int64]]:

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Index, Indices, Int64, Number
+from ...arrays import Index, Int64, Number
 from ...graph.undirected import MOST_VERTICES
 from ...kernels.atomics import fetch_add, relaxed_load, relaxed_store
 from ...kernels.constants import ONE, ZERO
@@ -40,7 +40,7 @@ from ...solving.options import NoOptions  # noqa: F401  (methods.py names it)
 from ...solving.run import Control
 from ..links import NONE
 from ..result import Wanted
-from ..small import NO_DUALS, Answer, Room, build_rows, make_room, search_with_weights
+from ..small import EXACT, NO_DUALS, Answer, Room, build_rows, make_room, search_with_weights
 from ..weighted_blossom.state import SPARE, nodes_of
 from .arrays import (
     ASYMMETRIC,
@@ -63,17 +63,11 @@ from .result import DualsOfBatch
 RUNS = 32
 #: Floats above the diagonal and below may differ by this fraction, by rounding.
 SYMMETRIC = 2.0**-48
-#: Integers up to this one are exact in float64.
-EXACT = 2.0**53
 
 
 class Work(NamedTuple):
     """Memory of one thread, for the largest item."""
 
-    #: uint32, shape (m,): the useful edges
-    tail: Indices
-    head: Indices
-    weight: NDArray[np.int64]  #: shape (m,)
     room: Room
     answer: Answer
     number: NDArray[np.int64]  #: shape (nodes,): the number of a blossom among those in use
@@ -106,9 +100,6 @@ def make_work(num_vertices: int, num_edges: int) -> Work:
     """Return the memory of a thread for items of at most this size."""
     n, m, nodes = num_vertices, num_edges, nodes_of(num_vertices)
     return Work(
-        np.zeros(m, dtype=np.uint32),
-        np.zeros(m, dtype=np.uint32),
-        np.zeros(m, dtype=np.int64),
         make_room(n, m),
         NO_DUALS._replace(
             mate=np.zeros(n, dtype=np.int64),
@@ -191,9 +182,10 @@ def put_edge(
     value = batch.sign * value + bonus
     if value <= 0:
         return count
-    work.tail[count] = u
-    work.head[count] = v
-    work.weight[count] = value
+    lists = work.room.lists
+    lists.tail[count] = u
+    lists.head[count] = v
+    lists.weight[count] = value
     return count + ONE
 
 
@@ -251,7 +243,8 @@ def solve_item(batch: Batch, work: Work, item: Index, counts: NDArray[np.uint64]
     n = np.uint64(items.first_vertex[item + ONE] - items.first_vertex[item])
     nodes = n + n + n // np.uint64(4)
     count = read_edges(batch, work, item, n)
-    graph = build_rows(work.tail[:count], work.head[:count], work.weight[:count], n, work.room)
+    lists = work.room.lists
+    graph = build_rows(lists.tail[:count], lists.head[:count], lists.weight[:count], n, work.room)
     answer = Answer(
         work.answer.mate[:n],
         work.answer.barrier,
