@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from preflow.general_matching.batch import api, cuda_edmonds
 from preflow.general_matching.batch.graphs import read_graphs
 from preflow.general_matching.result import Wanted
 from preflow.solving.call import Request
+from tests.support.cuda_on_cpu.arrays import OnGpu
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
 
 from .test_batch import GOALS, lists, pendant, stack
@@ -156,6 +158,40 @@ def test_arrays_on_a_gpu(device: Any) -> None:
     assert result.stats.device == "cuda"
     np.testing.assert_array_equal(result.value, preflow.matching_batch(weights).value)
     result.verify()
+
+
+@pytest.mark.parametrize("factor", [1, 0.37])
+def test_edges_on_a_gpu_are_packed_on_the_host(factor: float) -> None:
+    pairs, weights, offsets = lists(8, 12, 40, 5)
+    weights = weights * factor
+    expected = preflow.matching_batch((pairs, weights, offsets))
+    listed = [(*pairs[begin:end].T, weights[begin:end]) for begin, end in pairwise(offsets)]
+    for graphs in (
+        (OnGpu(pairs), OnGpu(weights), OnGpu(offsets)),
+        (pairs, OnGpu(weights), offsets),
+        [tuple(map(OnGpu, each)) for each in listed],
+        [tuple(map(OnGpu, listed[0])), *listed[1:]],
+    ):
+        result = preflow.matching_batch(graphs)
+        result.verify()
+        assert result.stats.device == "cuda"
+        assert isinstance(result.mate, OnGpu)
+        np.testing.assert_allclose(result.value, expected.value)
+        part = result[[5, 2]]
+        part.verify()
+        np.testing.assert_array_equal(part.value, result.value[[5, 2]])
+        assert isinstance(part.mate, OnGpu)
+        preflow.matching_batch(graphs, device="cpu").verify()
+    with pytest.raises(InvalidInputError, match="is on GPU 1, and GPU 0 is"):
+        preflow.matching_batch((pairs, OnGpu(weights, 1), offsets))
+
+
+def test_parts_of_matrices_on_a_gpu() -> None:
+    result = preflow.matching_batch(OnGpu(stack(6, 8, 1, 99)))
+    part = result[::-2]
+    part.verify()
+    np.testing.assert_array_equal(part.value, result.value[::-2])
+    assert isinstance(part.mate, OnGpu)
 
 
 @pytest.mark.parametrize("top", [2**31 - 1, 2**31])

@@ -72,7 +72,8 @@ def matching_batch(
           at the end. Vertices are numbered from 0 in each graph.
         - A list of graphs with weights, as :func:`preflow.matching` takes them.
 
-        The array of matrices may be on a GPU, such as one of CuPy; `mate` is on the GPU then, too.
+        All these arrays may be on a GPU, such as those of CuPy; `mate` is on the GPU then, too. Edges are
+        packed on the host.
     no_edge : int or float, optional
         Entries of matrices that are no edges; NaN and infinities never are.
     num_vertices : int or array_like of integers, shape (items,), optional
@@ -81,7 +82,7 @@ def matching_batch(
     maximize, perfect, maximum_cardinality : bool
         As in :func:`preflow.matching`, for each graph.
     device : {"auto", "cpu", "cuda"}
-        "auto" is the GPU where it stores the matrices, otherwise the CPU.
+        "auto" is the GPU where it stores matrices or edges, otherwise the CPU.
     threads : int, optional
         Greatest number of CPU threads; by default as many as the process may use.
     time_limit : float, optional
@@ -147,7 +148,7 @@ class BatchCall(Call[GraphBatch]):
         if request.device == "cuda":
             chosen = Plan.of("cuda-edmonds", "device='cuda': the method for batches on a GPU")
         elif batch.device is not None and request.may_look_for_gpu:
-            chosen = Plan.of("cuda-edmonds", "the matrices are on a GPU")
+            chosen = Plan.of("cuda-edmonds", "the graphs are on a GPU")
         method, choice = request.choose(lambda: chosen)
         n = int(batch.first_vertex[-1])
         return cls(

@@ -112,11 +112,12 @@ class GraphBatch(Items[UndirectedGraph], HostArrays, ReadOnlyArrays):
 
     def _some(self, items: NDArray[np.int64]) -> GraphBatch:
         edges, first_edge = gathered(self.first_edge, items)
+        entries = items if self.is_stack else edges
         if self.device is not None:
             with self.device.current():
-                weight = self.weight[self.device.xp.asarray(items)]
+                weight = self.weight[self.device.xp.asarray(entries)]
         else:
-            weight = read_only_view(self.weight[items if self.is_stack else edges])
+            weight = read_only_view(self.weight[entries])
         return replace(
             self,
             weight=weight,
@@ -149,13 +150,41 @@ def read_graphs(
     if is_stack:
         return _read_stack(graphs, no_edge)
     if isinstance(graphs, tuple):
-        return _read_edges(graphs, num_vertices)
+        given = _Given()
+        return given.placed(_read_edges(tuple(map(given.on_host, graphs)), num_vertices))
     if isinstance(graphs, UndirectedGraph) or not isinstance(graphs, Iterable):
         raise InvalidInputError(
             "graphs must be an array of shape (items, n, n), a tuple (pairs, weights, offsets) or a list of "
             f"graphs, got {type(graphs).__name__}"
         )
-    return _read_list(graphs)
+    given = _Given()
+    listed = (tuple(map(given.on_host, each)) if isinstance(each, tuple) else each for each in graphs)
+    return given.placed(_read_list(listed))
+
+
+@dataclass
+class _Given:
+    """Arrays of edges, which may be on a GPU: they are packed on the host, and the batch is on the GPU."""
+
+    device: Device | None = None
+    first: AnyArray = None  #: of those on the GPU
+
+    def on_host(self, values: AnyArray) -> AnyArray:
+        """Return an array in host memory, and others as they are."""
+        if not is_on_gpu(values):
+            return values
+        if self.device is None:
+            self.device, self.first = runtime.find_device(), values
+        with self.device.current():
+            return self.device.to_host(as_device_array(self.device, values, "an array", "batch"))
+
+    def placed(self, batch: GraphBatch) -> GraphBatch:
+        """Return a batch on the GPU if an array of it was there."""
+        if self.device is None:
+            return batch
+        with self.device.current():
+            weight = self.device.xp.asarray(batch.weight)
+        return replace(batch, weight=weight, device=self.device, restore=restorer(self.device, self.first))
 
 
 def _read_stack(graphs: AnyArray, no_edge: int | float | None) -> GraphBatch:
