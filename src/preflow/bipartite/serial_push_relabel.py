@@ -27,6 +27,7 @@ Departures:
   are taken first in, first out, and that Algorithm 2 runs every k (m + n) pushes, with k = 0.5. Here it also
   runs first; the print starts with the labels 0 and 1.
 - A solve ends once no column is free. In print the rows that are left go on until all of them are given up.
+  A column is dead at the label num_columns + 1, in print at half of rows + columns.
 - ``initial_labels="one"`` starts without a global relabel. After a good initial matching, labels then stay
   low (3.7 on average and 8 at most on a Delaunay graph of a million vertices), chains of pushes stay short,
   and most solves need no transposed graph. A global relabel makes all labels exact distances. Rows that
