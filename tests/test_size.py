@@ -22,7 +22,7 @@ PACKAGE = ROOT / "src" / "preflow"
 LINES = {
     ".": 2169,  # aliases of arrays have types; errors name items, of batches too; locks of first calls
     "assignment": 12076,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
-    "bipartite": 5238,  # columns of tables are named; small calls
+    "bipartite": 5239,  # columns of tables are named; small calls
     "certify": 5063,  # what a cut allows, with lower bounds; pits and rankings; pairs without a sort
     "cli": 4248,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 1993,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
