@@ -141,7 +141,7 @@ def test_pulses() -> None:
 
 
 def pushes_of_algorithm_1(allowed: np.ndarray[Any, Any], k: float) -> tuple[int, int]:
-    """Return size and pushes of algorithm 1 of Deveci et al.; algorithm 2 runs first and every k (m + n) pushes.
+    """Return size and pushes of algorithm 1 of Deveci et al., with algorithm 2 first and every k (m + n).
 
     Two departures are ours: it ends once no row is free, and dead rows have the label 2 (m + 1), not m + n.
     """

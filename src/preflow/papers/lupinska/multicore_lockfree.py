@@ -32,7 +32,7 @@ Invariants
   units as columns. So once every column has a unit, each has exactly one, and the refine is over.
 
 These are the lemmas of section 5.4 as the code relies on them. An active vertex can push or be relabelled
-(5.1), so a discharge ends. Prices only fall (5.2). Two steps on common data have the effect of one after the
+(5.1), so none is stuck. Prices only fall (5.2). Two steps on common data have the effect of one after the
 other, or of both having read before either wrote (5.3), and so have more steps (5.4): this is why an outdated
 price has only the two consequences above. Arcs below -epsilon are transient (5.5), and there are none when a
 refine ends (5.6). The paper proves 5.4 and the case of many steps in 5.5 by analogy only;
