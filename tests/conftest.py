@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -64,7 +65,12 @@ MISSES = pytest.StashKey[Path]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let this process, and those that it starts, write down which kernels the library lacks."""
+    """Let this process, and those that it starts, obey Ctrl-C and write down which kernels the library lacks.
+
+    A shell lets processes in the background ignore SIGINT. Tests that interrupt a solve would wait for ever.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--record-seconds"):
         config.pluginmanager.register(tiers.Recorder())
     if "PREFLOW_MISSES" not in os.environ and kernel.native is not None:

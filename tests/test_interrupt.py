@@ -28,7 +28,6 @@ from preflow.solving.run import Abandoned, Control, run_interruptibly
 from preflow.solving.threads import Task
 from preflow.solving.timing import begin_compiling, compile_seconds, counted_as_compiling, end_compiling
 from tests.support.problems import SAMPLES
-from tests.support.processes import obey_ctrl_c
 
 SCRIPT = """
 import json, signal, sys, threading, time
@@ -80,7 +79,7 @@ def test_ctrl_c_returns_soon_and_leaves_the_process_usable(
     if "cuda" in str(arguments["method"]):
         request.getfixturevalue("gpu")
     command = [sys.executable, "-c", SCRIPT, json.dumps(arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=obey_ctrl_c)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "solving"
     time.sleep(1.0)

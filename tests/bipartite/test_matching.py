@@ -47,7 +47,6 @@ from preflow.solving import run
 from preflow.solving.run import Control
 from tests.invariants.matching_push_relabel import check_invariants as check_matching_push_relabel
 from tests.support.oracles import largest_matching
-from tests.support.processes import obey_ctrl_c
 from tests.support.strategies import SmallGraph, small_graphs
 
 SOLVERS = [method.name for method in preflow.methods("bipartite_matching") if method.device == "cpu"]
@@ -746,7 +745,7 @@ except KeyboardInterrupt:
 )
 def test_ctrl_c_leaves_the_process_usable(method: str, options: dict[str, object]) -> None:
     command = [sys.executable, "-c", SCRIPT, method, repr(options)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=obey_ctrl_c)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "solving"
     time.sleep(0.5)

@@ -29,7 +29,6 @@ from preflow.parallel.delays import make_delays
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control, run_interruptibly
 from tests.support.oracles import largest_matching
-from tests.support.processes import obey_ctrl_c
 from tests.support.strategies import SmallGraph, small_graphs
 
 PARALLEL = [method.name for method in METHODS if method.parallel]
@@ -288,7 +287,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("method", PARALLEL)
 def test_ctrl_c_leaves_the_process_usable(method: str) -> None:
     command = [sys.executable, "-c", SCRIPT, method]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=obey_ctrl_c)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "solving"
     time.sleep(0.5)

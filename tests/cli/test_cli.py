@@ -28,7 +28,6 @@ from preflow.graph.network import FlowNetwork, MaxFlowProblem
 from preflow.io.dimacs import write_dimacs
 from preflow.io.npz import save_npz
 from preflow.io.solution import flow_on_arcs, read_solution
-from tests.support.processes import obey_ctrl_c
 
 #: Two paths, of capacities 2 and 1.
 TWO_PATHS = "c small\np max 4 4\nn 1 s\nn 4 t\na 1 2 3\na 2 4 2\na 1 3 1\na 3 4 5\n"
@@ -791,7 +790,6 @@ class OnTerminal:
             stdout=subprocess.DEVNULL,
             stderr=theirs,
             env={**os.environ, "TERM": "xterm", "COLUMNS": "100", **environment},
-            preexec_fn=obey_ctrl_c,
         )
         os.close(theirs)
         self.shown = ""

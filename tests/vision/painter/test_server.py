@@ -28,7 +28,6 @@ from preflow.vision.painter import server as server_module
 from preflow.vision.painter import session as session_module
 from preflow.vision.painter.server import Server, application
 from preflow.vision.painter.session import Session
-from tests.support.processes import obey_ctrl_c
 from tests.vision.painter.pages import STROKES, H, W, painted, picture, settled, unpack
 
 pytest.importorskip("starlette")
@@ -363,9 +362,7 @@ def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:
         str(path),
         "--no-browser",
     ]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=obey_ctrl_c
-    )
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
         line = process.stdout.readline()
