@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
-from preflow.cuda import runtime, structs
+from preflow.cuda import runtime
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.on_gpus import GpuExchange, divide_in_layers, margin_of
 from preflow.errors import (
@@ -275,14 +274,10 @@ def edit(before: str, after: str) -> Callable[[pytest.MonkeyPatch], None]:
     """Return a mutant of the kernel that GPUs run together."""
 
     def patch_source(patch: pytest.MonkeyPatch) -> None:
-        def source(path: Path) -> str:
-            text = structs.source_with_headers(path)
-            if path.name != "cuda_tiled.cu":
-                return text
-            assert text.count(before) == 1
-            return text.replace(before, after)
-
-        patch.setattr(device, "_source", source)
+        original, text = device._source, device._source(launches.SOURCE)
+        assert text.count(before) == 1
+        edited = text.replace(before, after)
+        patch.setattr(device, "_source", lambda path: edited if path == launches.SOURCE else original(path))
 
     return patch_source
 
@@ -306,13 +301,20 @@ def test_mutants_are_found(mutant: Callable[[pytest.MonkeyPatch], None]) -> None
     for arrays in (serpentine(200, 5), *(random_grid((200, 40), seed, most=6) for seed in range(4))):
         with pytest.MonkeyPatch.context() as patch:
             use_devices(patch, 3, shares_memory=mutant in TOGETHER.values())
-            mutant(patch)
             watch_labels(patch)
+            check(arrays, regions=3)
+        with pytest.MonkeyPatch.context() as patch:
+            use_devices(patch, 3, shares_memory=mutant in TOGETHER.values())
+            watch_labels(patch)
+            mutant(patch)
             try:
                 check(arrays, regions=3)
-            except (AssertionError, VerificationError):
-                return
-    pytest.fail("no grid told the mutant from the right one")
+            except (AssertionError, VerificationError) as error:
+                found = str(error)
+                break
+    else:
+        pytest.fail("no grid told the mutant from the right one")
+    assert "g++ refuses" not in found
 
 
 def test_a_time_limit_leaves_valid_bounds() -> None:
