@@ -492,6 +492,17 @@ def test_hostile_wasserstein_distances(arguments: Any) -> None:
         assert got == pytest.approx(expected, nan_ok=True)
 
 
+def test_a_wasserstein_distance_of_rounding_is_as_good_as_none() -> None:
+    """Equal masses, added up in another order: what float64 does not prove is far below any distance."""
+    rng = np.random.default_rng(0)
+    points, repeats = rng.random((15, 3)), rng.integers(1, 5, 15)
+    others, place = np.repeat(points, repeats, axis=0), np.repeat(np.arange(15), repeats)
+    for _ in range(5):
+        mass, order = rng.random(len(others)), rng.permutation(len(others))
+        both = np.bincount(place, mass), mass[order]
+        assert 0 <= scipy_compat.wasserstein_distance_nd(points, others[order], *both) < 1e-15
+
+
 def test_wasserstein_distances_of_missing_numbers_are_refused() -> None:
     """SciPy ends in an accidental error."""
     with pytest.raises(ValueError, match=r"rows.*not finite: nan"):
