@@ -154,6 +154,8 @@ def solve_again(network: preflow.FlowNetwork, sink: int) -> None:
         solver.set_capacity(arcs, rng.permutation(solver.network.capacity[arcs]))
     solver.add_arcs([0], [sink], [1])
     verified(solver.solve, threads=1)
+    endless = np.flatnonzero(np.isinf(solver.network.capacity))
+    solver.set_capacity(endless, np.ones(len(endless)))  # they may join the terminals that follow
     for ends in ((1, 2), (2, 3), (3, 1)):
         solver.set_terminals(*ends)
         verified(solver.solve)
