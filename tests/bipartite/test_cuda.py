@@ -11,7 +11,7 @@ import scipy.sparse
 from hypothesis import example, given, settings
 
 import preflow
-from preflow.bipartite import cuda_multi_source_bfs, policy
+from preflow.bipartite import cuda_multi_source_bfs, policy, small
 from preflow.bipartite.initial import cheap, proposals
 from preflow.bipartite.match_arrays import empty_matching
 from preflow.bipartite.problem import METHODS
@@ -139,6 +139,7 @@ def test_a_gpu_in_use_is_taken_for_large_graphs(monkeypatch: pytest.MonkeyPatch)
     assert preflow.bipartite_matching(matrix).stats.device == "cpu"
     monkeypatch.setattr(runtime, "is_in_use", lambda: True)
     monkeypatch.setattr(policy, "EDGES_FOR_GPU", 10)
+    monkeypatch.setattr(small, "SMALL", 0)
     assert "enough work for the GPU" in preflow.bipartite_matching(matrix).stats.reason
     assert preflow.bipartite_matching(matrix, threads=1).stats.device == "cpu"
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(free_bytes=100))

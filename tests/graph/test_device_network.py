@@ -374,7 +374,9 @@ def test_files_of_a_network_on_a_gpu(tmp_path: Path) -> None:
         preflow.load_npz(tmp_path / "diamond.npz"),
     ):
         assert isinstance(again, preflow.MaxFlowProblem)
-        assert again.network.tail.tolist() == DIAMOND[0]
+        assert (again.source, again.sink) == (0, 3)
+        found = again.network
+        assert [each.tolist() for each in (found.tail, found.head, found.capacity)] == list(DIAMOND)
 
 
 @pytest.mark.parametrize("place", [FlowNetwork.on_host, on_gpu])

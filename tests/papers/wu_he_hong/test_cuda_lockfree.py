@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -99,15 +100,14 @@ def test_impossible_options_are_refused(method: str, options: dict[str, Any], me
         find_method(METHODS, method).make_options(options)
 
 
-@pytest.mark.parametrize("cycles", [1, 2, 50])
-@pytest.mark.parametrize(("family", "size"), [("rmf-wide", "4x3"), ("rlg-wide", "8x6"), ("ac-dense", "12")])
+@pytest.mark.parametrize(("family", "size"), [("rmf-wide", "4x3"), ("rlg-wide", "8x6")])
 def test_without_gap_vertices_that_a_search_misses_keep_their_heights(
-    family: str, size: str, cycles: int, device: RecordingDevice
+    family: str, size: str, device: RecordingDevice
 ) -> None:
     problem = FAMILIES[family].generate(size, seed=1)
     value = preflow.max_flow(problem, method="serial-generic").value
     dead = {True: 0, False: 0}
-    for gap in dead:
+    for gap, cycles in product(dead, (1, 2, 50)):
 
         def count(_: str, steps: StepArguments, gap: bool = gap) -> None:
             dead[gap] += int((steps.height > len(steps.height)).sum())
@@ -117,7 +117,7 @@ def test_without_gap_vertices_that_a_search_misses_keep_their_heights(
         result = preflow.max_flow(problem, method="cuda-hybrid", options=options)
         result.verify()
         assert result.value == value
-    assert dead[False] <= dead[True]
+    assert dead[False] < dead[True]
 
 
 @pytest.mark.parametrize("method", ["cuda-hybrid", "cuda-lockfree"])
