@@ -34,7 +34,7 @@ LINES = {
     "generators": 4144,  # networks of energies, scale-free graphs; meshes as refinement numbers them
     "graph": 12647,  # one reader of tables of all libraries, one of graphs; labelled matrices are no edges
     "gridcut": 6829,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
-    "integrations": 4051,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
+    "integrations": 4055,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3765,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 3060,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
     "maxflow": 12829,  # small instances by one kernel each; flows with constants below zero by ranges
