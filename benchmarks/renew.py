@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 from preflow.errors import InvalidInputError
 
-from .lemon.measure import compiled
+from .lemon.program import compiled
 from .records import read_record
 from .report_files import RECORD
 from .tables.performance import MATCHING_METHODS, MATCHING_ON_GPU
@@ -139,7 +139,7 @@ def words(renewal: Renewal, folder: Path, left: float = math.inf) -> list[str]:
         return [*found, "--out", str(folder / renewal.record), "--resume", *budget]
     replaced = {"FILE": folder / f"{renewal.record}.part"}
     if "PROGRAM" in found:
-        replaced["PROGRAM"] = compiled(folder)
+        replaced["PROGRAM"] = compiled("min_cost", folder)
     return [str(replaced.get(word, word)) for word in found]
 
 

@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -27,29 +28,17 @@ from preflow.io.dimacs import write_dimacs
 from ..instances.min_cost import MinCostInstance
 from ..records import write_rows
 from ..suites.min_cost import MIN_COST_SUITES
+from .program import compiled, run_program
 
 METHODS = ("network-simplex", "cost-scaling", "capacity-scaling", "cycle-canceling")
-SOURCE = Path(__file__).with_name("min_cost.cpp")
-
-
-def compiled(folder: Path) -> Path:
-    """Return the program, compiled for this machine."""
-    program = folder / "min_cost"
-    flags = ["-O3", "-march=native", "-DNDEBUG"]
-    subprocess.run(["g++", *flags, "-o", str(program), str(SOURCE)], check=True)
-    return program
 
 
 def run_lemon(program: Path, file: Path, method: str, limit: float) -> tuple[float, int] | None:
     """Return the seconds and the cost of one run, None if it takes too long."""
-    try:
-        answer = subprocess.run(
-            [str(program), str(file), method], capture_output=True, text=True, check=True, timeout=limit
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    build, solve, cost = answer.stdout.split()
-    return float(build) + float(solve), int(cost)
+    with suppress(subprocess.TimeoutExpired):
+        build, solve, cost = run_program(program, file, method, limit)
+        return build + solve, cost
+    return None
 
 
 def run_preflow(instance: MinCostInstance, method: str, limit: float) -> tuple[float, int] | None:
@@ -125,7 +114,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        program = compiled(Path(folder))
+        program = compiled("min_cost", Path(folder))
         for case in MIN_COST_SUITES[given.suite].cases(given.file):
             if given.patterns and not any(fnmatchcase(case.name, pattern) for pattern in given.patterns):
                 continue

@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
@@ -28,15 +29,7 @@ import preflow
 from ..instances.general import GeneralInstance
 from ..records import write_rows
 from ..suites.general import GENERAL_SUITES
-
-SOURCE = Path(__file__).with_name("matching.cpp")
-
-
-def compiled(folder: Path) -> Path:
-    """Return the program, compiled for this machine."""
-    program = folder / "matching"
-    subprocess.run(["g++", "-O3", "-march=native", "-DNDEBUG", "-o", str(program), str(SOURCE)], check=True)
-    return program
+from .program import compiled, run_program
 
 
 def write_instance(file: Path, instance: GeneralInstance) -> str:
@@ -47,18 +40,6 @@ def write_instance(file: Path, instance: GeneralInstance) -> str:
     table = np.column_stack([instance.tail.astype(np.int64), instance.head.astype(np.int64), weight])
     np.savetxt(file, table, fmt="%d", header=f"{instance.num_vertices} {len(table)}", comments="")
     return "pairs" if instance.weight is None else "perfect" if instance.perfect else "weighted"
-
-
-def run_lemon(program: Path, file: Path, method: str, limit: float) -> tuple[float, float, int] | None:
-    """Return the seconds to build and to solve, and the value; None if it takes too long."""
-    try:
-        answer = subprocess.run(
-            [str(program), str(file), method], capture_output=True, text=True, check=True, timeout=limit
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    build, solve, value = answer.stdout.split()
-    return float(build), float(solve), int(value)
 
 
 def run_preflow(instance: GeneralInstance) -> tuple[float, float, int]:
@@ -82,9 +63,10 @@ def measure(program: Path, name: str, instance: GeneralInstance, rounds: int, li
         slow = False
         for _ in range(rounds):
             if not slow:
-                found = run_lemon(program, file, method, limit)
-                slow = found is None or sum(found[:2]) * rounds > limit
-                if found is not None:
+                slow = True
+                with suppress(subprocess.TimeoutExpired):
+                    found = run_program(program, file, method, limit)
+                    slow = sum(found[:2]) * rounds > limit
                     times["lemon"].append(found[:2])
                     pairs = instance.num_vertices // 2
                     most = 0 if instance.weight is None else int(instance.weight.max())
@@ -117,7 +99,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        program = arguments.program or compiled(Path(folder))
+        program = arguments.program or compiled("matching", Path(folder))
         suites = [GENERAL_SUITES[name] for name in arguments.suite or ("general",)]
         for case in chain.from_iterable(suite.cases(()) for suite in suites):
             if arguments.patterns and not any(fnmatchcase(case.name, each) for each in arguments.patterns):

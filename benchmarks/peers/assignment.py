@@ -71,35 +71,45 @@ def _unfit_lap(instance: AssignmentInstance) -> str | None:
     return _unfit_points(instance)
 
 
+def _solved(
+    prepared: Prepared,
+    one: Callable[[Any], Any],
+    *,
+    sparse: Callable[[Any], Any] | None = None,
+    batch: Callable[[Any], Any] | None = None,
+) -> Outcome:
+    """Return the outcome of a solver whose functions return the columns of a dense matrix, or of others."""
+    clock = Stopwatch()
+    costs = _stored(prepared, clock)
+    if prepared.instance.kind == "batch":
+        columns = batch(costs) if batch is not None else [one(each) for each in costs]
+    elif sparse is not None and prepared.instance.kind == "sparse":
+        columns = sparse(costs)
+    else:
+        columns = one(costs)
+    clock.lap("solve")
+    return Outcome(prepared.instance.total(columns), clock.seconds)
+
+
 def _run_scipy(prepared: Prepared) -> Outcome:
     from scipy.optimize import linear_sum_assignment
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-    clock = Stopwatch()
-    costs = _stored(prepared, clock)
-    if prepared.instance.kind == "batch":
-        columns = [linear_sum_assignment(each)[1] for each in costs]
-    elif prepared.instance.kind == "sparse":
-        columns = min_weight_full_bipartite_matching(costs)[1]
-    else:
-        columns = linear_sum_assignment(costs)[1]
-    clock.lap("solve")
-    return Outcome(prepared.instance.total(columns), clock.seconds)
+    return _solved(
+        prepared,
+        lambda costs: linear_sum_assignment(costs)[1],
+        sparse=lambda costs: min_weight_full_bipartite_matching(costs)[1],
+    )
 
 
 def _run_lap(prepared: Prepared) -> Outcome:
     import lap
 
-    clock = Stopwatch()
-    costs = _stored(prepared, clock)
-    if prepared.instance.kind == "batch":
-        columns = [lap.lapjv(each)[1] for each in costs]
-    elif prepared.instance.kind == "sparse":
-        columns = lap.lapmod(costs.shape[0], costs.data, costs.indptr, costs.indices)[1]
-    else:
-        columns = lap.lapjv(costs)[1]
-    clock.lap("solve")
-    return Outcome(prepared.instance.total(columns), clock.seconds)
+    return _solved(
+        prepared,
+        lambda costs: lap.lapjv(costs)[1],
+        sparse=lambda costs: lap.lapmod(costs.shape[0], costs.data, costs.indptr, costs.indices)[1],
+    )
 
 
 def _prepare_lap(instance: AssignmentInstance) -> Prepared:
@@ -114,55 +124,37 @@ def _prepare_lap(instance: AssignmentInstance) -> Prepared:
 def _run_lapx(name: str, prepared: Prepared) -> Outcome:
     import lap
 
-    clock = Stopwatch()
-    costs = _stored(prepared, clock)
-    if prepared.instance.kind == "batch" and hasattr(lap, f"{name}_batch"):
-        columns = getattr(lap, f"{name}_batch")(costs, n_threads=1)[2]
-    elif prepared.instance.kind == "batch":
-        solve = getattr(lap, name)
-        columns = [solve(each)[2] for each in costs]
-    else:
-        columns = getattr(lap, name)(costs)[2]
-    clock.lap("solve")
-    return Outcome(prepared.instance.total(columns), clock.seconds)
+    many = getattr(lap, f"{name}_batch", None)
+    return _solved(
+        prepared,
+        lambda costs: getattr(lap, name)(costs)[2],
+        batch=many and (lambda costs: many(costs, n_threads=1)[2]),
+    )
 
 
 def _run_lapjv(prepared: Prepared) -> Outcome:
     import lapjv
 
-    clock = Stopwatch()
-    costs = _stored(prepared, clock)
-    if prepared.instance.kind == "batch":
-        columns = [lapjv.lapjv(each, force_doubles=True)[0] for each in costs]
-    else:
-        columns = lapjv.lapjv(costs, force_doubles=True)[0]
-    clock.lap("solve")
-    return Outcome(prepared.instance.total(columns), clock.seconds)
+    return _solved(prepared, lambda costs: lapjv.lapjv(costs, force_doubles=True)[0])
 
 
 def _run_lap_native(module: str, prepared: Prepared) -> Outcome:
     solver = import_module(module)
-    clock = Stopwatch()
-    costs = _stored(prepared, clock)
-    if prepared.instance.kind == "batch":
-        columns = solver.lapjv_batch(costs, return_cost=False, n_threads=1)[1]
-    else:
-        columns = solver.lapjv(costs, return_cost=False)[1]
-    clock.lap("solve")
-    return Outcome(prepared.instance.total(columns), clock.seconds)
+    return _solved(
+        prepared,
+        lambda costs: solver.lapjv(costs, return_cost=False)[1],
+        batch=lambda costs: solver.lapjv_batch(costs, return_cost=False, n_threads=1)[1],
+    )
 
 
 def _run_fastlap(prepared: Prepared) -> Outcome:
     fastlap = import_module("fastlap")
-    clock = Stopwatch()
-    costs = _stored(prepared, clock)
-    if prepared.instance.kind == "batch":
-        columns = [solution[1] for solution in fastlap.solve_lap_batch(costs, n_threads=1)]
-    else:
-        algorithm = "lapmod" if prepared.instance.kind == "sparse" else "lapjv"
-        columns = fastlap.solve_lap(costs, algorithm)[1]
-    clock.lap("solve")
-    return Outcome(prepared.instance.total(columns), clock.seconds)
+    return _solved(
+        prepared,
+        lambda costs: fastlap.solve_lap(costs, "lapjv")[1],
+        sparse=lambda costs: fastlap.solve_lap(costs, "lapmod")[1],
+        batch=lambda costs: [found[1] for found in fastlap.solve_lap_batch(costs, n_threads=1)],
+    )
 
 
 def _unfit_kwok(instance: AssignmentInstance) -> str | None:

@@ -6,6 +6,7 @@ pylmcf contains its network simplex.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 
 from preflow.graph.cost_network import is_integral
 
-from ..instances.min_cost import MinCostInstance, PlainNetwork
+from ..instances.min_cost import MinCostInstance
 from ..problem import LIKE_NETWORKX, Contestant, Stopwatch
 from ..records import Outcome
 
@@ -24,10 +25,10 @@ NETWORKX_ARCS = 10_000
 NOT_INTEGRAL = "takes integers only"
 
 
-class Prepared(NamedTuple):
-    """An instance, and its arrays in the dtypes that a peer needs."""
+class Arcs(NamedTuple):
+    """A network in the dtypes that a peer needs, and a function that returns the cost of a flow."""
 
-    plain: PlainNetwork
+    cost_of: Callable[[Any], int | float]
     tail: Any
     head: Any
     capacity: Any
@@ -35,18 +36,11 @@ class Prepared(NamedTuple):
     supply: Any
 
 
-def _prepare_ortools(instance: MinCostInstance) -> Prepared:
+def _prepare(index: type[np.generic], instance: MinCostInstance) -> Arcs:
     plain = instance.plain()
     form = plain.form.widened()
-    ends = form.tail.astype(np.int32), form.head.astype(np.int32)
-    return Prepared(plain, *ends, form.capacity, form.cost, form.supply)
-
-
-def _prepare_pylmcf(instance: MinCostInstance) -> Prepared:
-    plain = instance.plain()
-    form = plain.form.widened()
-    ends = form.tail.astype(np.int64), form.head.astype(np.int64)
-    return Prepared(plain, *ends, form.capacity, form.cost, form.supply)
+    ends = form.tail.astype(index), form.head.astype(index)
+    return Arcs(plain.cost_of, *ends, form.capacity, form.cost, form.supply)
 
 
 def _prepare_networkx(module: str, instance: MinCostInstance) -> Any:
@@ -60,7 +54,8 @@ def _prepare_networkx(module: str, instance: MinCostInstance) -> Any:
     return plain, graph
 
 
-def _run_ortools(prepared: Prepared) -> Outcome:
+def run_ortools(prepared: Arcs) -> Outcome:
+    """Solve by OR-tools."""
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
     clock = Stopwatch()
@@ -75,16 +70,17 @@ def _run_ortools(prepared: Prepared) -> Outcome:
     clock.lap("solve")
     flow = solver.flows(arcs)
     clock.lap("recover")
-    return Outcome(prepared.plain.cost_of(flow), clock.seconds)
+    return Outcome(prepared.cost_of(flow), clock.seconds)
 
 
-def _run_pylmcf(prepared: Prepared) -> Outcome:
+def run_pylmcf(prepared: Arcs) -> Outcome:
+    """Solve by the network simplex of LEMON."""
     from pylmcf import pylmcf_cpp
 
     clock = Stopwatch()
     flow = pylmcf_cpp.lmcf(prepared.supply, prepared.tail, prepared.head, prepared.capacity, prepared.cost)
     clock.lap("solve")
-    return Outcome(prepared.plain.cost_of(flow), clock.seconds)
+    return Outcome(prepared.cost_of(flow), clock.seconds)
 
 
 def _run_networkx(module: str, prepared: Any) -> Outcome:
@@ -124,8 +120,8 @@ MIN_COST_PEERS: tuple[Contestant, ...] = (
         "ortools",
         "ortools.graph.python.min_cost_flow",
         "ortools",
-        _run_ortools,
-        _prepare_ortools,
+        run_ortools,
+        partial(_prepare, np.int32),
         _unfit,
         "cost scaling",
     ),
@@ -133,8 +129,8 @@ MIN_COST_PEERS: tuple[Contestant, ...] = (
         "pylmcf",
         "pylmcf",
         "pylmcf",
-        _run_pylmcf,
-        _prepare_pylmcf,
+        run_pylmcf,
+        partial(_prepare, np.int64),
         _unfit_pylmcf,
         "the network simplex of LEMON",
     ),

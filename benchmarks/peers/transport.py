@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from preflow.generators.min_cost import PARTS
 from ..instances.transport import TransportInstance
 from ..problem import Contestant, Stopwatch
 from ..records import Outcome
+from .min_cost import Arcs, run_ortools, run_pylmcf
 
 #: The most pairs for peers that store an arc for each.
 STORED_PAIRS = 30_000_000
@@ -23,17 +25,6 @@ LAZY_METRICS = ("sqeuclidean", "euclidean", "cityblock")
 ROUNDED = f"floats are multiplied by 2**{PARTS.bit_length() - 1}"
 
 
-class Arcs(NamedTuple):
-    """A transport problem as a network, rows first, in the dtypes that a peer needs."""
-
-    instance: TransportInstance
-    tail: Any
-    head: Any
-    capacity: Any
-    cost: Any
-    supply: Any
-
-
 class Floats(NamedTuple):
     """A transport problem in float64."""
 
@@ -43,11 +34,11 @@ class Floats(NamedTuple):
     b: Any
 
 
-def _prepare(instance: TransportInstance, index: type[np.generic]) -> Arcs:
+def _prepare(index: type[np.generic], instance: TransportInstance) -> Arcs:
     cost, a, b = instance.integers
     rows, columns = cost.shape
     return Arcs(
-        instance,
+        partial(_cost_of_flow, instance),
         np.repeat(np.arange(rows, dtype=index), columns),
         np.tile(np.arange(rows, rows + columns, dtype=index), rows),
         np.minimum.outer(a, b).ravel(),
@@ -56,52 +47,16 @@ def _prepare(instance: TransportInstance, index: type[np.generic]) -> Arcs:
     )
 
 
-def _prepare_ortools(instance: TransportInstance) -> Arcs:
-    return _prepare(instance, np.int32)
-
-
-def _prepare_pylmcf(instance: TransportInstance) -> Arcs:
-    return _prepare(instance, np.int64)
-
-
 def _prepare_pot(instance: TransportInstance) -> Floats:
     cost = None if instance.is_points else np.ascontiguousarray(instance.cost, dtype=np.float64)
     return Floats(instance, cost, instance.a.astype(np.float64), instance.b.astype(np.float64))
 
 
-def _cost_of_flow(prepared: Arcs, flow: Any) -> int | float:
-    instance = prepared.instance
+def _cost_of_flow(instance: TransportInstance, flow: Any) -> int | float:
     used = np.flatnonzero(flow)
     row, column = np.divmod(used, len(instance.b))
     mass: Array = np.asarray(flow)[used]
     return instance.total(row, column, mass if instance.a.dtype.kind == "i" else mass / PARTS)
-
-
-def _run_ortools(prepared: Arcs) -> Outcome:
-    from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
-
-    clock = Stopwatch()
-    solver = SimpleMinCostFlow()
-    arcs = solver.add_arcs_with_capacity_and_unit_cost(
-        prepared.tail, prepared.head, prepared.capacity, prepared.cost
-    )
-    solver.set_nodes_supplies(np.arange(len(prepared.supply), dtype=np.int32), prepared.supply)
-    clock.lap("build")
-    if solver.solve() != solver.OPTIMAL:
-        raise ArithmeticError("OR-tools found no optimum")
-    clock.lap("solve")
-    flow = solver.flows(arcs)
-    clock.lap("recover")
-    return Outcome(_cost_of_flow(prepared, flow), clock.seconds)
-
-
-def _run_pylmcf(prepared: Arcs) -> Outcome:
-    from pylmcf import pylmcf_cpp
-
-    clock = Stopwatch()
-    flow = pylmcf_cpp.lmcf(prepared.supply, prepared.tail, prepared.head, prepared.capacity, prepared.cost)
-    clock.lap("solve")
-    return Outcome(_cost_of_flow(prepared, flow), clock.seconds)
 
 
 def _run_emd(prepared: Floats) -> Outcome:
@@ -166,8 +121,8 @@ TRANSPORT_PEERS: tuple[Contestant, ...] = (
         "ortools",
         "ortools.graph.python.min_cost_flow",
         "ortools",
-        _run_ortools,
-        _prepare_ortools,
+        run_ortools,
+        partial(_prepare, np.int32),
         _unfit_arcs,
         f"cost scaling; an arc for each pair, which is not timed; {ROUNDED}",
     ),
@@ -175,8 +130,8 @@ TRANSPORT_PEERS: tuple[Contestant, ...] = (
         "pylmcf",
         "pylmcf",
         "pylmcf",
-        _run_pylmcf,
-        _prepare_pylmcf,
+        run_pylmcf,
+        partial(_prepare, np.int64),
         _unfit_arcs,
         f"the network simplex of LEMON; an arc for each pair, which is not timed; {ROUNDED}",
     ),

@@ -20,6 +20,7 @@ import preflow
 from preflow.cuda.runtime import Device
 
 from ..records import write_rows
+from .gpu_time import median_seconds
 
 #: The CPU solves a quarter of a batch with more costs, and the time that it takes is multiplied by four.
 ALL_ON_CPU = 20_000_000
@@ -41,19 +42,6 @@ def batches() -> list[tuple[str, np.ndarray]]:
         ("16 of 1000 x 1000, uniform float32", uniform(16, 1000, 1000)),
         ("2,000 of 200 x 200, uniform float32", uniform(2000, 200, 200)),
     ]
-
-
-def median_seconds(call: Callable[[], Any], repeats: int) -> float:
-    """Return the median time of a call, after a warm-up."""
-    call()
-    seconds = []
-    for _ in range(repeats):
-        cupy.cuda.Device().synchronize()
-        start = time.perf_counter()
-        call()
-        cupy.cuda.Device().synchronize()
-        seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds))
 
 
 def kernel_seconds(call: Callable[[], Any]) -> float | None:

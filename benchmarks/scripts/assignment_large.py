@@ -19,6 +19,7 @@ import preflow
 from preflow.generators.costs import geometric_costs, low_rank_costs, machol_wien_costs
 
 from ..records import write_rows
+from .gpu_time import median_seconds
 
 try:
     from lap import lapjv
@@ -53,33 +54,21 @@ def matrices() -> list[tuple[str, Callable[[], np.ndarray]]]:
     ]
 
 
-def seconds_of(call: Callable[[], Any], repeats: int) -> float:
-    """Return the median time of a call."""
-    seconds = []
-    for _ in range(repeats):
-        cupy.cuda.Device().synchronize()
-        start = time.perf_counter()
-        call()
-        cupy.cuda.Device().synchronize()
-        seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds))
-
-
 def measured(name: str, costs: np.ndarray) -> dict[str, Any]:
     """Return the times for a matrix, whose answer is verified."""
     on_device = cupy.asarray(costs)
     result = preflow.linear_assignment(on_device)
     result.verify()
-    seconds = {result.stats.method: seconds_of(lambda: preflow.linear_assignment(on_device), REPEATS)}
+    seconds = {result.stats.method: median_seconds(lambda: preflow.linear_assignment(on_device), REPEATS)}
     if costs.size <= MOST_ON_CPU:
         host = preflow.linear_assignment(costs, device="cpu", threads=1)
         assert np.isclose(host.cost, result.cost, rtol=1e-12)
         again = partial(preflow.linear_assignment, costs, device="cpu", threads=1)
-        seconds[host.stats.method] = seconds_of(again, 1)
-        seconds["scipy"] = seconds_of(lambda: linear_sum_assignment(costs), 1)
+        seconds[host.stats.method] = median_seconds(again, 1, warm_up=False)
+        seconds["scipy"] = median_seconds(lambda: linear_sum_assignment(costs), 1, warm_up=False)
         if lapjv is not None:
             wide = costs.astype(np.float64)
-            seconds["lapx lapjv"] = seconds_of(lambda: lapjv(wide), 1)
+            seconds["lapx lapjv"] = median_seconds(lambda: lapjv(wide), 1, warm_up=False)
     stats = result.stats
     return {
         "instance": name,

@@ -30,8 +30,9 @@ from preflow.distributed.batches.processes import ProcessHost
 from preflow.distributed.batches.task import Done, Task
 from preflow.errors import ItemError, WorkerDiedError
 
+from .batches import rate
+
 SIZES = (8_000, 80_000, 800_000)
-WARM_UP = 1.0
 
 
 class LokyHost:
@@ -103,19 +104,6 @@ def mapped(engine: str, function: Any, items: Any, workers: int, **options: Any)
 
     api._opener = opener  # type: ignore[assignment]
     return preflow.distributed.map(function, items, host="processes", workers=workers, **options)
-
-
-def rate(results: Iterator[Any], seconds: float) -> float:
-    """Return results a second, after some seconds of warm-up."""
-    next(results)
-    start = time.perf_counter()
-    while time.perf_counter() < start + WARM_UP:
-        next(results)
-    start, count = time.perf_counter(), 0
-    while time.perf_counter() < start + seconds:
-        next(results)
-        count += 1
-    return count / (time.perf_counter() - start)
 
 
 def main() -> None:

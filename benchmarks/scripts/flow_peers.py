@@ -8,14 +8,11 @@ one thread.
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import partial
-
-import numpy as np
 
 from preflow.generators import family, grid_2d, grid_3d
 from preflow.graph.network import MaxFlowProblem
@@ -24,15 +21,12 @@ from ..instances.flow import FlowInstance
 from ..problem import SolverSettings
 from ..problems import PROBLEMS
 from ..records import kept_rows, write_rows
-from .own_process import outcome_of
+from .own_process import OURS, compare, print_ratios
 
 #: Seconds after which the first run is ended. It has a process of its own for that.
 TIME_LIMIT = 30.0
 #: A contestant whose first run took more CPU seconds takes part with that run only.
 SLOW = 8.0
-#: The last phase belongs to the total only.
-PHASES = ("build", "solve", "recover")
-OURS = "preflow:auto"
 PEERS = ("ortools", "thinhpf", "pymaxflow", "igraph", "scipy")
 FAMILIES = (
     ("rmf-wide", "64x16"),
@@ -84,59 +78,15 @@ def main() -> None:
         if name in kept or (patterns and not any(fnmatchcase(name, pattern) for pattern in patterns)):
             continue
         instance = FlowInstance.from_problem(make())
-        entrants = {}
+        runs = {}
         for each in contestants:
             if each.unfit(instance) is None:
                 each.load(instance)
-                entrants[each.name] = (each, each.prepare(instance))
-        first = {
-            entrant: outcome_of(partial(contestant.run, prepared), TIME_LIMIT)
-            for entrant, (contestant, prepared) in entrants.items()
-        }
-        outcomes = {entrant: [run] for entrant, run in first.items() if run and run.total > SLOW}
-        left_out = [entrant for entrant, run in first.items() if run is None]
-        quick = [entrant for entrant, run in first.items() if run and run.total <= SLOW]
-        outcomes |= {entrant: [] for entrant in quick}
-        for entrant in quick * rounds:
-            each, prepared = entrants[entrant]
-            outcomes[entrant].append(each.run(prepared))
-        values = {outcome.value for runs in outcomes.values() for outcome in runs}
-        spread = max(values) - min(values)
-        if spread > 1e-9 * max(values):
-            raise ArithmeticError(f"{name}: the values differ, {values}")
-        seconds = {
-            entrant: {
-                phase: statistics.median(run.seconds.get(phase, 0.0) for run in runs) for phase in PHASES
-            }
-            | {"total": statistics.median(run.total for run in runs)}
-            for entrant, runs in outcomes.items()
-        }
-        ratios = {}
-        for score in ("solve", "total"):
-            rivals = {entrant: times[score] for entrant, times in seconds.items() if entrant != OURS}
-            best = min(rivals, key=rivals.__getitem__)
-            ratios[score] = {"best": best, "ratio": seconds[OURS][score] / rivals[best]}
-        method = outcomes[OURS][0].detail["method"]
-        rows.append(
-            {
-                "instance": name,
-                "seed": SEED,
-                "vertices": instance.num_vertices,
-                "arcs": instance.num_arcs,
-                "method": method,
-                "rounds": rounds,
-                "seconds": seconds,
-                "ratios": ratios,
-                "too_slow": left_out,
-            }
-        )
-        shown = " ".join(f"{score} {found['ratio']:.2f} {found['best']}" for score, found in ratios.items())
-        times = {entrant: f"{each['solve']:.3f}/{each['total']:.3f}" for entrant, each in seconds.items()}
-        print(f"{name:28} {method:24} {shown} {times}", flush=True)
+                runs[each.name] = partial(each.run, each.prepare(instance))
+        found = compare(name, runs, rounds, (TIME_LIMIT, SLOW), 1e-9)
+        rows.append({"instance": name, "seed": SEED, **instance.sizes, **found})
         write_rows(sys.argv[1], rows, [*PEERS[:2], "PyMaxflow", "igraph"])
-    for score in ("solve", "total"):
-        found = np.array([row["ratios"][score]["ratio"] for row in rows])
-        print(f"{score}: median {np.median(found):.2f}, worst {found.max():.2f}")
+    print_ratios(rows)
 
 
 if __name__ == "__main__":

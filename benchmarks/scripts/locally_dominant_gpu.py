@@ -27,6 +27,7 @@ from preflow.solving.run import Control
 from preflow.stats import PHASES
 
 from ..records import write_rows
+from .gpu_time import median_seconds
 
 REPEATS = 5
 LANES = (4, 8, 32)
@@ -35,19 +36,6 @@ GRAPHS: tuple[tuple[str, Callable[[], UndirectedGraph]], ...] = (
     ("random, degree 16", lambda: random_graph(10**6, 16)),
     ("RMAT, scale 20, factor 8", lambda: undirected(rmat(20, 8))),
 )
-
-
-def median_seconds(call: Callable[[], Any]) -> float:
-    """Return the median time of a call, after one that does not count."""
-    seconds = []
-    for repeat in range(REPEATS + 1):
-        cupy.cuda.Device().synchronize()
-        start = time.perf_counter()
-        call()
-        cupy.cuda.Device().synchronize()
-        if repeat > 0:
-            seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds))
 
 
 def on_threads(graph: Neighbours, threads: int) -> Any:
@@ -61,7 +49,7 @@ def measure(name: str, graph: Neighbours, threads: int) -> dict[str, Any]:
     """Return the times of a graph; all ways find the same matching."""
     device: Any = runtime.find_device()
     alone = on_threads(graph, 1)
-    seconds = {f"{k} threads": median_seconds(partial(on_threads, graph, k)) for k in (1, threads)}
+    seconds = {f"{k} threads": median_seconds(partial(on_threads, graph, k), REPEATS) for k in (1, threads)}
     control = Control()
 
     def with_copies(lanes: int) -> Any:
@@ -80,9 +68,9 @@ def measure(name: str, graph: Neighbours, threads: int) -> dict[str, Any]:
         assert (with_copies(lanes) == alone).all()
         copied = on_gpu.copied(graph, device, control)
         seconds[f"GPU, {lanes} lanes, without copies of the graph"] = median_seconds(
-            partial(again, copied, lanes)
+            partial(again, copied, lanes), REPEATS
         )
-        seconds[f"GPU, {lanes} lanes"] = median_seconds(partial(with_copies, lanes))
+        seconds[f"GPU, {lanes} lanes"] = median_seconds(partial(with_copies, lanes), REPEATS)
     return {
         "problem": name,
         "vertices": len(alone),

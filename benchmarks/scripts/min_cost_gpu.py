@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -29,7 +30,9 @@ from preflow.solving.run import Control
 from preflow.transportation.cuda_transport import CudaTransportOptions, solve
 from preflow.transportation.solution import TransportFound
 
+from ..lemon.program import run_program
 from ..records import write_rows
+from .gpu_time import median_seconds
 
 REPEATS = 5
 #: Most seconds of a run of LEMON.
@@ -42,19 +45,6 @@ NETWORKS: tuple[tuple[str, Callable[[], preflow.CostNetwork]], ...] = (
 )
 
 
-def median_seconds(call: Callable[[], Any]) -> float:
-    """Return the median time of a call, after one that does not count."""
-    seconds = []
-    for repeat in range(REPEATS + 1):
-        cupy.cuda.Device().synchronize()
-        start = time.perf_counter()
-        call()
-        cupy.cuda.Device().synchronize()
-        if repeat > 0:
-            seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds))
-
-
 def lemon_seconds(program: str, network: preflow.CostNetwork, cost: int | float) -> dict[str, float]:
     """Return the time of each method of LEMON that ends in time."""
     found = {}
@@ -62,16 +52,10 @@ def lemon_seconds(program: str, network: preflow.CostNetwork, cost: int | float)
         file = Path(folder, "network.min")
         write_dimacs(file, network)
         for method in ("network-simplex", "cost-scaling"):
-            try:
-                done = subprocess.run(
-                    [program, str(file), method],
-                    check=True, capture_output=True, text=True, timeout=PATIENCE,
-                )  # fmt: skip
-            except subprocess.TimeoutExpired:
-                continue
-            build, run, total = done.stdout.split()
-            assert int(total) == cost
-            found[f"lemon-{method}"] = float(build) + float(run)
+            with suppress(subprocess.TimeoutExpired):
+                build, run, total = run_program(program, file, method, PATIENCE)
+                assert total == cost
+                found[f"lemon-{method}"] = build + run
     return found
 
 
@@ -86,7 +70,7 @@ def networks(program: str | None) -> Iterator[dict[str, Any]]:
         def again(network: preflow.CostNetwork = network, solves: list[float] = solves) -> None:
             solves.append(preflow.min_cost_flow(network, method="cuda-cost-scaling").stats.seconds["solve"])
 
-        seconds = {"cuda-cost-scaling": median_seconds(again)}
+        seconds = {"cuda-cost-scaling": median_seconds(again, REPEATS)}
         seconds["cuda-cost-scaling, solve only"] = float(np.median(solves[1:]))
         start = time.perf_counter()
         alone = preflow.min_cost_flow(network, method="serial-cost-scaling")
@@ -169,8 +153,10 @@ def transports() -> Iterator[dict[str, Any]]:
         for item in range(items):
             check(values[item], a[item], b[item], found[item])
         seconds = {
-            "cuda-transport": median_seconds(partial(solve, costs, a, b, options, Control())),
-            "whole call": median_seconds(partial(preflow.transport, values, a, b, method="cuda-transport")),
+            "cuda-transport": median_seconds(partial(solve, costs, a, b, options, Control()), REPEATS),
+            "whole call": median_seconds(
+                partial(preflow.transport, values, a, b, method="cuda-transport"), REPEATS
+            ),
         }
         yield {"problem": name, "items": items, "rows": n, "seconds": seconds}
         del values, costs

@@ -10,8 +10,6 @@ ended after a limit. Medians of wall-clock time are compared, so the machine has
 from __future__ import annotations
 
 import argparse
-import statistics
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
@@ -19,27 +17,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from preflow.generators import netgen, squared_distances, transport_masses, transport_points
 from preflow.io.dimacs import write_dimacs
 
 from ..instances.min_cost import MinCostInstance
 from ..instances.transport import TransportInstance
+from ..lemon.program import run_program
 from ..problem import SolverSettings
 from ..problems import PROBLEMS
 from ..records import Outcome, kept_rows, write_rows
 from ..suites.min_cost import MIN_COST_SUITES
 from ..suites.transport import TRANSPORT_SUITES
-from .own_process import Run, outcome_of
+from .own_process import OURS, Run, compare, print_ratios
 
 #: Seconds after which the first run is ended.
 TIME_LIMIT = 25.0
 #: A contestant whose first run took longer takes part with that run only.
 SLOW = 4.0
-#: The last phase belongs to the total only.
-PHASES = ("build", "solve", "recover")
-OURS = "preflow:auto"
 PEERS = {
     "min_cost_flow": ("ortools", "pylmcf", "networkx"),
     "transport": ("ortools", "pylmcf", "pot", "pot-lazy"),
@@ -71,11 +65,8 @@ def _uniform(size: int) -> TransportInstance:
 
 def run_lemon(program: str, file: Path, method: str) -> Outcome:
     """Return the outcome of one run of LEMON, whose reading of the file does not count."""
-    answer = subprocess.run(
-        [program, str(file), method], capture_output=True, text=True, check=True, timeout=TIME_LIMIT
-    )
-    build, solve, cost = answer.stdout.split()
-    return Outcome(int(cost), {"build": float(build), "solve": float(solve)})
+    build, solve, cost = run_program(program, file, method, TIME_LIMIT)
+    return Outcome(cost, {"build": build, "solve": solve})
 
 
 def entrants(problem: str, instance: Any, program: str | None, folder: Path) -> dict[str, Run]:
@@ -91,43 +82,6 @@ def entrants(problem: str, instance: Any, program: str | None, folder: Path) -> 
         write_dimacs(file, instance.network())
         found |= {f"lemon:{method}": partial(run_lemon, program, file, method) for method in LEMON}
     return found
-
-
-def measure(runs: dict[str, Run], rounds: int) -> tuple[dict[str, list[Outcome]], list[str]]:
-    """Return the outcomes of each contestant, and who took too long."""
-    first = {name: outcome_of(run, TIME_LIMIT) for name, run in runs.items()}
-    outcomes = {name: [one] for name, one in first.items() if one is not None and one.total > SLOW}
-    quick = [name for name, one in first.items() if one is not None and one.total <= SLOW]
-    outcomes |= {name: [] for name in quick}
-    for name in quick * rounds:
-        outcomes[name].append(runs[name]())
-    return outcomes, [name for name, one in first.items() if one is None]
-
-
-def row_of(problem: str, name: str, instance: Any, outcomes: dict[str, list[Outcome]]) -> dict[str, Any]:
-    """Return the medians of an instance, and the ratios to the best peer."""
-    values = {each.value for runs in outcomes.values() for each in runs}
-    exact = all(isinstance(value, int) for value in values)
-    if max(values) - min(values) > (0 if exact else SPREAD * max(values)):
-        raise ArithmeticError(f"{name}: the costs differ, {values}")
-    seconds = {
-        entrant: {phase: statistics.median(run.seconds.get(phase, 0.0) for run in runs) for phase in PHASES}
-        | {"total": statistics.median(run.total for run in runs)}
-        for entrant, runs in outcomes.items()
-    }
-    ratios = {}
-    for score in ("solve", "total"):
-        rivals = {entrant: times[score] for entrant, times in seconds.items() if entrant != OURS}
-        best = min(rivals, key=rivals.__getitem__)
-        ratios[score] = {"best": best, "ratio": seconds[OURS][score] / rivals[best]}
-    return {
-        "problem": problem,
-        "instance": name,
-        **instance.sizes,
-        "method": outcomes[OURS][0].detail["method"],
-        "seconds": seconds,
-        "ratios": ratios,
-    }
 
 
 def main() -> None:
@@ -153,18 +107,10 @@ def main() -> None:
         instance = make()
         with tempfile.TemporaryDirectory() as folder:
             runs = entrants(problem, instance, given.lemon, Path(folder))
-            outcomes, too_slow = measure(runs, given.rounds)
-        row = row_of(problem, name, instance, outcomes)
-        rows.append(row | {"rounds": given.rounds, "too_slow": too_slow})
-        shown = " ".join(
-            f"{score} {found['ratio']:.2f} {found['best']}" for score, found in row["ratios"].items()
-        )
-        times = {each: round(seconds["total"], 4) for each, seconds in row["seconds"].items()}
-        print(f"{name:28} {row['method']:24} {shown} {times} {too_slow}", flush=True)
+            found = compare(name, runs, given.rounds, (TIME_LIMIT, SLOW), SPREAD)
+        rows.append({"problem": problem, "instance": name, **instance.sizes, **found})
         write_rows(given.file, rows, ["ortools", "pylmcf", "POT", "networkx"])
-    for score in ("solve", "total"):
-        ratios = np.array([row["ratios"][score]["ratio"] for row in rows])
-        print(f"{score}: median {np.median(ratios):.2f}, worst {ratios.max():.2f}")
+    print_ratios(rows)
 
 
 if __name__ == "__main__":
