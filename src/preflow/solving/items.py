@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import shown
-from ..errors import InvalidTypeError
+from ..errors import InvalidTypeError, VerificationError
+from .read_only import read_only_view
+from .result import HEADLINES, BoundedResult
 
 Item = TypeVar("Item")
 
@@ -54,6 +58,36 @@ class Items(Generic[Item]):
         """
         chosen = numbers_of(index, len(self))
         return self._item(chosen) if isinstance(chosen, int) else self._some(chosen)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchResult(Items[Item], BoundedResult):
+    """The outcome of the solves of many items: numbers become arrays, one entry an item."""
+
+    lower_bound: Array  # type: ignore[assignment]
+    upper_bound: Array  # type: ignore[assignment]
+    optimal: NDArray[np.bool_]
+    _gap: Array
+
+    @property
+    def gap(self) -> Array:  # type: ignore[override]
+        """A proved bound of the difference between each value and the optimum."""
+        return read_only_view(self._gap)
+
+    def __len__(self) -> int:
+        return len(self.optimal)
+
+    def _check_status(self) -> None:
+        """Check that the status is what the items say."""
+        if bool(self.optimal.all()) != (self.status == "optimal"):
+            raise VerificationError(f"the status is {self.status}: that is not what the items say")
+
+    def _text(self, items: str) -> str:
+        """Return the repr of a batch of these items."""
+        outcome = "optimal" if self.status == "optimal" else HEADLINES[self.status]
+        if self.status != "optimal":
+            outcome += f", {int(self.optimal.sum()):,} solved"
+        return f"<{type(self).__name__}: {len(self):,} {items}, {outcome}, {self._how()}>"
 
 
 def numbers_of(index: slice | ArrayLike, length: int) -> int | NDArray[np.int64]:

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from ...arrays import Array
 from ...certify.fields import check_array, check_bounds_of_items, check_kind
 from ...errors import VerificationError
-from ...solving.items import Items, gathered
-from ...solving.read_only import read_only_view
-from ...solving.result import HEADLINES, BoundedResult
+from ...solving.items import BatchResult, gathered
 from ..result import GeneralMatchingResult
 from ..solution import BlossomDuals
 from .graphs import GraphBatch
@@ -52,7 +50,7 @@ class DualsOfBatch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MatchingBatchResult(Items[GeneralMatchingResult], BoundedResult):
+class MatchingBatchResult(BatchResult[GeneralMatchingResult]):
     """Matchings of many graphs.
 
     ``result[i]`` is the :class:`preflow.GeneralMatchingResult` of graph ``i``. A slice, or an array of
@@ -81,26 +79,14 @@ class MatchingBatchResult(Items[GeneralMatchingResult], BoundedResult):
         Of the whole batch.
     """
 
-    lower_bound: Array  # type: ignore[assignment]
-    upper_bound: Array  # type: ignore[assignment]
     mate: Array
-    optimal: NDArray[np.bool_]
     graphs: GraphBatch
     maximize: bool
     perfect: bool
     maximum_cardinality: bool
-    _gap: Array
     _duals: DualsOfBatch
     #: the items that were solved one by one
     _alone: Mapping[int, GeneralMatchingResult]
-
-    @property
-    def gap(self) -> Array:  # type: ignore[override]
-        """A proved bound of the difference between each value and the optimum."""
-        return read_only_view(self._gap)
-
-    def __len__(self) -> int:
-        return len(self.graphs)
 
     def _item(self, number: int) -> GeneralMatchingResult:
         graph = self.graphs[number]
@@ -193,11 +179,7 @@ class MatchingBatchResult(Items[GeneralMatchingResult], BoundedResult):
         for name, count in zip(DualsOfBatch._fields, (n, n + blossoms, blossoms, items), strict=True):
             check_array(np, getattr(self._duals, name), name, (count,), np.int64)
         check_bounds_of_items(self.graphs, self.status, self.lower_bound, self.upper_bound, (items,), number)
-        if bool(self.optimal.all()) != (self.status == "optimal"):
-            raise VerificationError(f"the status is {self.status}: that is not what the items say")
+        self._check_status()
 
     def __repr__(self) -> str:
-        outcome = "optimal" if self.status == "optimal" else HEADLINES[self.status]
-        if self.status != "optimal":
-            outcome += f", {int(self.optimal.sum()):,} solved"
-        return f"<MatchingBatchResult: {len(self):,} graphs, {outcome}, {self._how()}>"
+        return self._text("graphs")

@@ -23,9 +23,7 @@ from ...errors import VerificationError
 from ...graph.grid import DeviceGridNetwork, GridNetwork
 from ...graph.placement import HostArrays
 from ...graph.scaling import sum_slack
-from ...solving.items import Items
-from ...solving.read_only import read_only_view
-from ...solving.result import HEADLINES, BoundedResult
+from ...solving.items import BatchResult
 from ..result import GridCutResult
 from ..solution import GridSolution
 
@@ -51,7 +49,7 @@ def part_of(network: GridNetwork, items: slice | NDArray[np.int64]) -> GridNetwo
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GridCutBatchResult(Items[GridCutResult], BoundedResult):
+class GridCutBatchResult(BatchResult[GridCutResult]):
     """Minimum cuts of many grids.
 
     ``result[i]`` is the :class:`preflow.GridCutResult` of grid ``i``. A slice, or an array of numbers or
@@ -78,19 +76,10 @@ class GridCutBatchResult(Items[GridCutResult], BoundedResult):
         Of the whole batch.
     """
 
-    lower_bound: Array  # type: ignore[assignment]
-    upper_bound: Array  # type: ignore[assignment]
     labels: AnyArray
-    optimal: NDArray[np.bool_]
     network: GridNetwork
-    _gap: Array
     _parts: tuple[GridCutResult, ...]
     _place: NDArray[np.int64]
-
-    @property
-    def gap(self) -> Array:  # type: ignore[override]
-        """A proved bound of the difference between each value and the optimum."""
-        return read_only_view(self._gap)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the two sides of each cut as a sheet of small pictures; of volumes the middle slices.
@@ -100,9 +89,6 @@ class GridCutBatchResult(Items[GridCutResult], BoundedResult):
         return self._labelled(
             draw_sheet(ax, [plane_of(labels) for labels in self.network.to_host(self.labels)])
         )
-
-    def __len__(self) -> int:
-        return self.network.shape[0]
 
     def _item(self, number: int) -> GridCutResult:
         place, k = self._place[number].tolist()
@@ -226,15 +212,11 @@ class GridCutBatchResult(Items[GridCutResult], BoundedResult):
             raise VerificationError("an item has no part of the proof")
         checked_numbers(HostArrays(), self._gap, "gap", (items,), np.int64, np.float64)
         check_bounds_of_items(HostArrays(), self.status, self.lower_bound, self.upper_bound, (items,), number)
-        if self.optimal.all() != (self.status == "optimal"):
-            raise VerificationError(f"the status is {self.status}: that is not what the items say")
+        self._check_status()
 
     def __repr__(self) -> str:
-        outcome = "optimal" if self.status == "optimal" else HEADLINES[self.status]
-        if self.status != "optimal":
-            outcome += f", {int(self.optimal.sum()):,} solved"
         shape = " x ".join(f"{length:,}" for length in self.network.shape[1:])
-        return f"<GridCutBatchResult: {len(self):,} grids of {shape}, {outcome}, {self._how()}>"
+        return self._text(f"grids of {shape}")
 
 
 def _number(values: Array, item: int) -> Number:

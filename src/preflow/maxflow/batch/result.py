@@ -16,9 +16,7 @@ from ...errors import InvalidInputError, VerificationError
 from ...graph.network_batch import FlowNetworkBatch
 from ...graph.scaling import accepted_gap, sum_slack
 from ...graph.solved_capacities import is_whole
-from ...solving.items import Items, gathered
-from ...solving.read_only import read_only_view
-from ...solving.result import HEADLINES, BoundedResult
+from ...solving.items import BatchResult, gathered
 from ...steps.step import KnownFlow
 from ..result import MaxFlowResult
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaxFlowBatchResult(Items[MaxFlowResult], BoundedResult):
+class MaxFlowBatchResult(BatchResult[MaxFlowResult]):
     """Maximum flows and minimum cuts of many networks.
 
     ``result[i]`` is the :class:`preflow.MaxFlowResult` of network ``i``, with views of the arrays here. A
@@ -58,16 +56,12 @@ class MaxFlowBatchResult(Items[MaxFlowResult], BoundedResult):
         Of the whole batch.
     """
 
-    lower_bound: Array  # type: ignore[assignment]
-    upper_bound: Array  # type: ignore[assignment]
     flow: Array
     sink_side: NDArray[np.bool_]
     source_side: NDArray[np.bool_]
-    optimal: NDArray[np.bool_]
     networks: FlowNetworkBatch
     source: NDArray[np.int64]
     sink: NDArray[np.int64]
-    _gap: Array
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the only network of the batch; of several, draw one: ``result[0].plot()``.
@@ -79,14 +73,6 @@ class MaxFlowBatchResult(Items[MaxFlowResult], BoundedResult):
                 f"this is a batch of {len(self):,} networks: draw one, as result[0].plot() does"
             )
         return self[0].plot(ax=ax)
-
-    @property
-    def gap(self) -> Array:  # type: ignore[override]
-        """A proved bound of the difference between each value and the optimum."""
-        return read_only_view(self._gap)
-
-    def __len__(self) -> int:
-        return len(self.networks)
 
     def _item(self, number: int) -> MaxFlowResult:
         network = self.networks[number]
@@ -176,8 +162,7 @@ class MaxFlowBatchResult(Items[MaxFlowResult], BoundedResult):
                 raise VerificationError(f"{name} has a number that is no vertex of its network")
         if (self.source == self.sink).any():
             raise VerificationError("a vertex is both source and sink")
-        if self.optimal.all() != (self.status == "optimal"):
-            raise VerificationError(f"the status is {self.status}: that is not what the items say")
+        self._check_status()
         gap, lower, upper = self._gap, self.lower_bound, self.upper_bound
         with np.errstate(over="ignore"):
             size = np.abs(lower) + gap
@@ -186,7 +171,4 @@ class MaxFlowBatchResult(Items[MaxFlowResult], BoundedResult):
             raise VerificationError("a gap is not that of an optimum, or negative, or the bounds differ")
 
     def __repr__(self) -> str:
-        outcome = "optimal" if self.status == "optimal" else HEADLINES[self.status]
-        if self.status != "optimal":
-            outcome += f", {int(self.optimal.sum()):,} solved"
-        return f"<MaxFlowBatchResult: {len(self):,} networks, {outcome}, {self._how()}>"
+        return self._text("networks")
