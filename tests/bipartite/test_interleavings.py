@@ -156,7 +156,8 @@ def breadth_first(case: Case, threads: int = 2) -> Outcome:
         return disjoint_state(case, team), (numbers(graph.num_columns), numbers(threads, room))
 
     def share(shared: Solve, me: Any) -> bool:
-        return disjoint_bfs.run_phases(shared.rows, shared.matching, shared.state, *shared.more, me)
+        trees = disjoint_bfs.Trees(*shared.more)
+        return disjoint_bfs.run_phases(shared.rows, shared.matching, shared.state, trees, me, False)
 
     return whole_solve(case, make_state, share, threads)
 

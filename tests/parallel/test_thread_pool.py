@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
-import os
-import subprocess
 import sys
 import threading
 from _thread import start_new_thread
@@ -21,12 +18,10 @@ from preflow.kernels.atomics import fetch_add
 from preflow.kernels.kernel import kernel
 from preflow.kernels.private import ALIGNMENT, private, private_memory
 from preflow.parallel import thread_pool
-from preflow.parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
-from tests.support.paths import ROOT
+from preflow.parallel.thread_pool import in_pool, run_natively
+from tests.support.processes import PLAIN, found_in_child, run_in_plain_python
 
 ONE = np.uint64(1)
-#: Whether kernels are plain Python: test_plain_python runs some of these tests so.
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 
 class Inner(NamedTuple):
@@ -62,9 +57,7 @@ def add_share(thread: Any, arguments: Arguments) -> None:
         arguments.found[thread, 1] = own.sevens[-1] + len(own.nothing) + own.halves.sum()
 
 
-@kernel
-def add_together(pool: NativePool, num_threads: Any, arguments: Arguments) -> None:
-    run_in_pool(pool, num_threads, entry_of(add_share, arguments), address_of(arguments))
+add_together = in_pool("add_together", add_share)
 
 
 def make_arguments(num_threads: int, flag: bool = True) -> Arguments:
@@ -77,7 +70,7 @@ def make_arguments(num_threads: int, flag: bool = True) -> Arguments:
 def check_team(num_threads: int, times: int = 1) -> None:
     arguments = make_arguments(num_threads)
     for _ in range(times):
-        run_natively(add_together, add_share, arguments, num_threads)
+        run_natively(add_together, arguments, num_threads)
     assert arguments.total[0] == 3 * num_threads * times
     assert arguments.found[:, 0].tolist() == [times * (10 + 5 * thread) for thread in range(num_threads)]
     assert (arguments.found[:, 1] == 7 + 1.75).all()
@@ -96,7 +89,7 @@ def test_every_thread_does_its_share_with_copies_of_its_own(num_threads: int) ->
 
 def test_other_arguments() -> None:
     arguments = make_arguments(3, flag=False)
-    run_natively(add_together, add_share, arguments, 3)
+    run_natively(add_together, arguments, 3)
     assert arguments.total[0] == 9
     assert (arguments.found == 0).all()
 
@@ -149,7 +142,7 @@ def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None
     with monkeypatch.context() as patched:
         patched.setattr(thread_pool, "start_new_thread", fail)
         with pytest.raises(RuntimeError, match="can't start"):
-            run_natively(add_together, add_share, make_arguments(200), 200)
+            run_natively(add_together, make_arguments(200), 200)
     check_team(8)
     assert native_threads() == before
     check_team(40)
@@ -215,34 +208,11 @@ def count_in_a_child(results: Any) -> None:
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_team_in_another_process(method: str) -> None:
-    if method not in multiprocessing.get_all_start_methods():
-        pytest.skip(f"{method} is not known here")
     check_team(8)
-    context: Any = multiprocessing.get_context(method)
-    results = context.Queue()
-    child = context.Process(target=count_in_a_child, args=(results,))
-    child.start()
-    try:
-        threads = results.get(timeout=300)
-    finally:
-        child.join(10)
-        if child.is_alive():
-            child.kill()
+    threads = found_in_child(method, count_in_a_child)
     assert threads == 2, "a child has no thread but those that it started"
-    assert child.exitcode == 0
 
 
 def test_plain_python() -> None:
     """Without Numba the shares run in a team of Python's threads."""
-    if PLAIN:
-        pytest.skip("this is it")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    done = subprocess.run(
-        command,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout
+    run_in_plain_python(__file__)

@@ -32,11 +32,12 @@ from numpy.typing import NDArray
 
 from ..arrays import Index, Int64, Number, Numbers
 from ..graph.costs import DenseCosts, SparseCosts, largest_cost
-from ..kernels.atomics import fetch_add, relaxed_load, relaxed_store
+from ..kernels.atomics import relaxed_load, relaxed_store
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.private import private, private_memory
-from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
+from ..parallel.thread_pool import in_pool, run_natively
+from ..parallel.turns import Turns, make_turns, take_run
 from ..solving.monitor import Monitor
 from ..solving.run import Control
 from .shortest_paths import (
@@ -52,8 +53,6 @@ from .shortest_paths import (
 )
 from .solution import INFEASIBLE, REFUSED, SOLVED, STOPPED, UNSEEN, Solution, with_violation
 
-#: Number of runs per thread.
-RUNS = 64
 #: Sums of integers up to this fit 64 bits.
 LARGEST_SUM = 2**62
 
@@ -87,12 +86,7 @@ class Batch(NamedTuple):
     ending: NDArray[np.int64]  #: shape (items,)
     own: ThreadMemory  #: the initial state of a thread; each thread makes a copy
     memory: NDArray[np.uint8]  #: shape (threads, room): memory for these copies
-    turns: NDArray[np.uint64]  #: shape (1,): the number of runs taken
-    num_runs: np.uint64  #: the number of all runs
-    #: as in :class:`preflow.solving.monitor.Monitor`; `counts` has one row per thread
-    stop: NDArray[np.int64]
-    progress: NDArray[np.float64]
-    counts: NDArray[np.uint64]
+    turns: Turns
 
 
 def make_batch(costs: DenseCosts, start: Start, control: Control, threads: int, go_on: bool) -> Batch:
@@ -117,11 +111,7 @@ def make_batch(costs: DenseCosts, start: Start, control: Control, threads: int, 
         ending=np.full(items, UNSEEN),
         own=own,
         memory=private_memory(own, threads),
-        turns=np.zeros(1, np.uint64),
-        num_runs=np.uint64(min(items, RUNS * threads)),
-        stop=control.stop,
-        progress=control.progress,
-        counts=control.thread_counts,
+        turns=make_turns(items, control)[0],
     )
 
 
@@ -155,31 +145,29 @@ def solve_share(thread: np.uint64, batch: Batch) -> None:
     """Solve runs of matrices until none is left, or the solve of one matrix failed."""
     own = private(batch.own, batch.memory[thread])
     start = own.start
-    progress = batch.progress if thread == ZERO else own.progress
+    turns = batch.turns
+    progress = turns.progress if thread == ZERO else own.progress
     items = np.uint64(len(batch.ending))
     each = np.uint64(len(start.state.row_match)) * np.uint64(len(start.state.price))
-    while relaxed_load(batch.stop, 0) == 0:
-        run = np.uint64(fetch_add(batch.turns, ZERO, ONE))
-        if run >= batch.num_runs:
+    while relaxed_load(turns.stop, 0) == 0:
+        begin, end = take_run(turns, items)
+        if begin == end:
             break
-        for item in range(items * run // batch.num_runs, items * (run + ONE) // batch.num_runs):
+        for item in range(begin, end):
             cost = batch.cost[item * each : (item + ONE) * each]
             ending: Int64 = REFUSED
             if may_be_solved(cost, batch.largest, batch.forbidden):
-                ending, _, _ = solve_matrix(cost, start, Monitor(batch.stop, batch.counts[thread], progress))
+                ending, _, _ = solve_matrix(cost, start, Monitor(turns.stop, turns.counts[thread], progress))
                 write_solution(start.state, batch.match[item], batch.u[item], batch.v[item])
             batch.ending[item] = ending
             if ending == SOLVED:
                 add_up(batch, item, start)
             elif ending != INFEASIBLE or not batch.go_on:
-                relaxed_store(batch.turns, 0, batch.num_runs)  # no thread takes another run
+                relaxed_store(turns.taken, 0, turns.num_runs)  # no thread takes another run
                 return
 
 
-@kernel
-def solve_together(pool: NativePool, num_threads: np.uint64, batch: Batch) -> None:
-    """Solve a batch on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(solve_share, batch), address_of(batch))
+solve_together = in_pool("solve_together", solve_share)
 
 
 def forget_unseen(solution: Solution) -> None:
@@ -204,7 +192,7 @@ def solve(
     start = make_start(costs, options)
     batch = make_batch(costs, start, control, threads, go_on)
     control.progress[:] = costs.shape[0] * costs.shape[1] / threads  # only the first thread reports
-    run_natively(solve_together, solve_share, batch, threads)
+    run_natively(solve_together, batch, threads)
     nobody = np.empty(0, dtype=np.int64)
     solution = Solution(batch.match, batch.u, batch.v, batch.ending, nobody, nobody)
     if not batch.ending.any():

@@ -38,7 +38,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.rounds import Round, Rounds, append_item, end_round, make_rounds, start_round
-from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
+from ..parallel.thread_pool import in_pool, run_natively, share_of
 from ..solving.options import NoOptions
 from ..solving.run import Control
 from ..stats import AUGMENTATIONS, PHASES
@@ -179,10 +179,7 @@ def phases_share(thread: np.uint64, phases: Phases) -> None:
         phases.finished[0] = finished
 
 
-@kernel
-def phases_together(pool: NativePool, num_threads: np.uint64, phases: Phases) -> None:
-    """Run :func:`phases_share` on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(phases_share, phases), address_of(phases))
+phases_together = in_pool("phases_together", phases_share)
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: NoOptions, control: Control) -> bool:
@@ -196,5 +193,5 @@ def solve(graph: BipartiteGraph, matching: Matching, options: NoOptions, control
     packed = make_packed(graph, threads, "multicore-multi-source-bfs", graph.num_rows, False)
     rounds = make_rounds(control, np.uint64)
     phases = Phases(graph.rows, matching, packed, rounds, np.zeros(1, dtype=np.bool_))
-    run_natively(phases_together, phases_share, phases, threads)
+    run_natively(phases_together, phases, threads)
     return bool(phases.finished[0])

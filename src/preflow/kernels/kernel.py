@@ -168,3 +168,12 @@ def kernel(function: Function) -> Function:
     caller does), so it is compiled without reference counting.
     """
     return function if PLAIN else Kernel(function)
+
+
+def kernel_around(inner: Callable[..., Any], name: str, function: Function) -> Function:
+    """Return a function as the kernel `name` of the module of the kernel `inner`, which it calls.
+
+    The function was made for `inner`: kernels take no functions as arguments.
+    """
+    function.__module__, function.__name__, function.__qualname__ = inner.__module__, name, name
+    return kernel(function)

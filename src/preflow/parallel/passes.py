@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from ..arrays import Array, Indices
 from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
-from .thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
+from .thread_pool import in_pool, run_natively, share_of
 
 #: Number of entries from which on several threads are worth starting; one thread takes some 0.05 ms for them.
 MANY = 2**17
@@ -46,10 +46,7 @@ def fill_share(thread: np.uint64, filling: Filling) -> None:
         k += np.uint64(1)
 
 
-@kernel
-def fill_together(pool: NativePool, num_threads: np.uint64, filling: Filling) -> None:
-    """Fill an array on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(fill_share, filling), address_of(filling))
+fill_together = in_pool("fill_together", fill_share)
 
 
 @kernel
@@ -63,10 +60,7 @@ def count_share(thread: np.uint64, counting: Counting) -> None:
     counting.counts[thread * PADDING] = found
 
 
-@kernel
-def count_together(pool: NativePool, num_threads: np.uint64, counting: Counting) -> None:
-    """Count in an array on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(count_share, counting), address_of(counting))
+count_together = in_pool("count_together", count_share)
 
 
 def filled(size: int, value: int, dtype: DTypeLike, threads: int) -> Array:
@@ -75,7 +69,7 @@ def filled(size: int, value: int, dtype: DTypeLike, threads: int) -> Array:
         return np.full(size, value, dtype=dtype)
     array = np.empty(size, dtype=dtype)
     filling = Filling(array, array.dtype.type(value), np.uint64(threads))
-    run_natively(fill_together, fill_share, filling, threads)
+    run_natively(fill_together, filling, threads)
     return array
 
 
@@ -86,7 +80,6 @@ def count_below(array: Array, limit: int, threads: int) -> int:
     counts = np.zeros(threads * int(PADDING), dtype=np.int64)
     run_natively(
         count_together,
-        count_share,
         Counting(array, array.dtype.type(limit), counts, np.uint64(threads)),
         threads,
     )

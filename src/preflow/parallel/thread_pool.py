@@ -11,11 +11,9 @@ other, as at a barrier. The pool has two kinds of threads:
   which wake more; all call the same compiled function. 16 threads of a Xeon begin and end within 0.03 ms,
   where :func:`run_on_threads` takes 0.24. Without Numba it calls :func:`run_on_threads`.
 
-A kernel that :func:`run_natively` runs is written so::
+A kernel `solve_share` that :func:`run_natively` runs is followed by the line::
 
-    @kernel
-    def solve_together(pool, num_threads, arguments):
-        run_in_pool(pool, num_threads, entry_of(solve_share, arguments), address_of(arguments))
+    solve_together = in_pool("solve_together", solve_share)
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from contextlib import suppress
 from functools import partial
 from operator import length_hint, methodcaller, setitem
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +36,7 @@ from numpy.typing import NDArray
 from ..arrays import Int64
 from ..kernels.atomics import PADDING, fetch_add, load, pause
 from ..kernels.constants import ONE, ZERO
-from ..kernels.kernel import PLAIN, kernel
+from ..kernels.kernel import PLAIN, kernel, kernel_around
 from ..kernels.overloads import Intrinsic, numba_overloads
 from ..solving.dispatch import MOST_THREADS
 from ..solving.run import POLL_INTERVAL, Control
@@ -152,6 +150,15 @@ class NativePool(NamedTuple):
     locks: NDArray[np.uint64]
 
 
+class Together(Protocol):
+    """A kernel that runs another one, `share`, on the threads of a pool."""
+
+    share: Callable[[np.uint64, Any], None]
+
+    def __call__(self, pool: NativePool, num_threads: np.uint64, arguments: tuple[Any, ...]) -> None:
+        """Run the shares of all threads."""
+
+
 numba_overloads(__name__)
 # CPython's own locks: a thread can wait for one and release one without holding the interpreter's lock.
 _acquire = Intrinsic(__name__, "acquire_lock")
@@ -199,6 +206,16 @@ def run_in_pool(pool: NativePool, num_threads: np.uint64, entry: np.uint64, argu
                 break
             pause()
         _acquire(pool.locks[ZERO], -1, 0)
+
+
+def in_pool(name: str, share: Callable[[np.uint64, Any], None]) -> Together:
+    """Return the kernel `name` of the module of a kernel `share`, which runs it on the threads of a pool."""
+
+    def together(pool: NativePool, num_threads: np.uint64, arguments: Any) -> None:
+        run_in_pool(pool, num_threads, entry_of(share, arguments), address_of(arguments))
+
+    together.share = share  # type: ignore[attr-defined]
+    return kernel_around(share, name, together)  # type: ignore[return-value]
 
 
 def _new_lock() -> int:
@@ -267,20 +284,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
 
 
-def run_natively(
-    together: Callable[[NativePool, np.uint64, Any], None],
-    share: Callable[[np.uint64, Any], None],
-    arguments: tuple[Any, ...],
-    num_threads: int,
-) -> None:
+def run_natively(together: Together, arguments: tuple[Any, ...], num_threads: int) -> None:
     """Run ``share(0, arguments) .. share(num_threads - 1, arguments)`` at the same time until all are done.
 
-    ``share(0, arguments)`` runs in the calling thread. The kernel `together` calls :func:`run_in_pool` with
-    `share`, as the module's docstring shows. The kernel `share` takes the thread's number and the arguments,
-    a NamedTuple of arrays and numbers, nested or not; it returns nothing and never raises.
+    `together` is ``in_pool(name, share)``. ``share(0, arguments)`` runs in the calling thread. The kernel
+    `share` takes the thread's number and the arguments, a NamedTuple of arrays and numbers, nested or not; it
+    returns nothing and never raises.
     """
     if PLAIN:
-        run_on_threads(lambda thread: share(np.uint64(thread), arguments), num_threads, lambda: None)
+        run_on_threads(lambda k: together.share(np.uint64(k), arguments), num_threads, lambda: None)
         return
     pool = _pools.take(num_threads)
     try:

@@ -28,7 +28,7 @@ from ..mincost.network_simplex import Simplex
 from ..mincost.network_simplex.tree import ARTIFICIAL, PARENT
 from ..mincost.solution import Ending
 from ..parallel.pieces import run_pieces
-from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
+from ..parallel.thread_pool import in_pool, run_natively
 from ..solving.options import CheckedOptions, PositiveInteger
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PHASES
@@ -131,10 +131,7 @@ def search_share(thread: np.uint64, search: PivotSearch) -> None:
         search_rows(search, thread, begin, min(begin + TURN, n))
 
 
-@kernel
-def search_together(pool: NativePool, num_threads: np.uint64, search: PivotSearch) -> None:
-    """Search all rows on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(search_share, search), address_of(search))
+search_together = in_pool("search_together", search_share)
 
 
 class Rounding(NamedTuple):
@@ -291,7 +288,7 @@ class Pricing:
 
         if self.dense is not None:
             search = search_in(self.dense, slice(None), self._room(threads))
-            run_natively(search_together, search_share, search, threads)
+            run_natively(search_together, search, threads)
             return found
 
         def search_blocks(first: int, last: int) -> None:

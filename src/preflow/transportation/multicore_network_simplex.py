@@ -58,7 +58,7 @@ from ..mincost.cost_scaling.on_threads import LockFreeCostScaling
 from ..mincost.network_simplex.tree import ARTIFICIAL
 from ..mincost.solution import FlowState
 from ..parallel.pieces import run_pieces
-from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
+from ..parallel.thread_pool import in_pool, run_natively, share_of
 from ..solving.options import PositiveInteger
 from ..solving.run import Control
 from .column_generation import (
@@ -161,10 +161,7 @@ def columns_share(thread: np.uint64, search: ColumnSearch) -> None:
         cheapest_rows(search.cost, search.price, np.int64(0), begin, end, value, found)
 
 
-@kernel
-def columns_together(pool: NativePool, num_threads: np.uint64, search: ColumnSearch) -> None:
-    """Search all groups of rows on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(columns_share, search), address_of(search))
+columns_together = in_pool("columns_together", columns_share)
 
 
 @kernel
@@ -276,7 +273,7 @@ class ScaledColumnGeneration(ColumnGeneration):
         if pricing.dense is not None:
             turn = np.zeros(1, dtype=np.uint64)
             search = ColumnSearch(pricing.dense, row_price, value, found, turn, self.control.stop)
-            run_natively(columns_together, columns_share, search, threads)
+            run_natively(columns_together, search, threads)
         else:
 
             def price_columns(begin: int, end: int) -> None:

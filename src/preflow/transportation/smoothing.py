@@ -49,7 +49,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.barrier import make_barrier, wait
 from ..parallel.pieces import run_pieces
-from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
+from ..parallel.thread_pool import in_pool, run_natively, share_of
 from ..solving.run import Control
 
 Floats = NDArray[np.float32]
@@ -176,10 +176,7 @@ def narrow_share(thread: np.uint64, narrowing: Narrowing) -> None:
     narrow_rows(cost, least, unit, found, begin, end)
 
 
-@kernel
-def narrow_together(pool: NativePool, num_threads: np.uint64, narrowing: Narrowing) -> None:
-    """Write costs in units of the extent on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(narrow_share, narrowing), address_of(narrowing))
+narrow_together = in_pool("narrow_together", narrow_share)
 
 
 @kernel
@@ -344,10 +341,7 @@ def smooth_share(thread: np.uint64, work: Work) -> None:
             return
 
 
-@kernel
-def smooth_together(pool: NativePool, num_threads: np.uint64, work: Work) -> None:
-    """Take all steps on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(smooth_share, work), address_of(work))
+smooth_together = in_pool("smooth_together", smooth_share)
 
 
 def sums_of_block_columns(
@@ -457,7 +451,7 @@ def _smoothed_together(
     """Take all steps on all threads; return prices in units of the extent."""
     threads, m = control.threads, len(wanted)
     narrowing = Narrowing(dense, *origin, rows.cost, np.uint64(threads))
-    run_natively(narrow_together, narrow_share, narrowing, threads)
+    run_natively(narrow_together, narrowing, threads)
     room = np.empty((3, threads, -(-m // int(LINE)) * int(LINE)), dtype=np.float32)
     scale, reach, first, stride = zip(*steps, strict=True)
     work = Work(
@@ -478,7 +472,7 @@ def _smoothed_together(
         barrier=make_barrier(threads),
         num_threads=np.uint64(threads),
     )
-    run_natively(smooth_together, smooth_share, work, threads)
+    run_natively(smooth_together, work, threads)
     price: Floats = np.empty(m, dtype=np.float32)
     lift_prices(work.price, work.highest[:, 0].max(), price)
     return price

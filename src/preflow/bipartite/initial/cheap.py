@@ -30,7 +30,7 @@ from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.atomics import compare_exchange, fetch_add, prefetch, relaxed_load
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
-from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
+from ...parallel.thread_pool import in_pool, run_natively
 from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ..match_arrays import NONE, Matching, asked_to_stop
@@ -110,10 +110,7 @@ def claim_share(thread: np.uint64, claims: Claims) -> None:
             claim(claims, r)
 
 
-@kernel
-def claim_together(pool: NativePool, num_threads: np.uint64, claims: Claims) -> None:
-    """Run :func:`claim_share` on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(claim_share, claims), address_of(claims))
+claim_together = in_pool("claim_together", claim_share)
 
 
 def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
@@ -128,4 +125,4 @@ def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
         taken=np.zeros(1, dtype=np.int64),
         stop=control.stop,
     )
-    run_natively(claim_together, claim_share, claims, control.threads)
+    run_natively(claim_together, claims, control.threads)

@@ -62,7 +62,7 @@ from ...kernels.clock import now
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.rounds import Round, end_round, make_rounds, start_round
-from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
+from ...parallel.thread_pool import in_pool, run_natively
 from ...solving.options import UNLIMITED, PositiveNumber, between, limit
 from ...solving.run import Control, GaveUp
 from ...stats import (
@@ -249,10 +249,7 @@ def stage_share(thread: np.uint64, stage: Stage) -> None:
         stage.end[4] = searched
 
 
-@kernel
-def stage_together(pool: NativePool, num_threads: np.uint64, stage: Stage) -> None:
-    """Run :func:`stage_share` on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(stage_share, stage), address_of(stage))
+stage_together = in_pool("stage_together", stage_share)
 
 
 def solve(
@@ -305,7 +302,7 @@ def solve(
             columns = graph.columns
             search = stage.search._replace(columns=columns, transposes=False)
             stage = stage._replace(columns=columns, search=search, relabels=True)
-        run_natively(stage_together, stage_share, stage, threads)
+        run_natively(stage_together, stage, threads)
         outcome, number, base, size, searched = stage.end
         if searched:
             control.remarks.append(f"searches from both sides took the last {searched:,} rows")

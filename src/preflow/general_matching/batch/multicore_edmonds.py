@@ -30,11 +30,12 @@ from numpy.typing import NDArray
 
 from ...arrays import Index, Int64, Number
 from ...graph.undirected import MOST_VERTICES
-from ...kernels.atomics import fetch_add, relaxed_load, relaxed_store
+from ...kernels.atomics import relaxed_load, relaxed_store
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...kernels.private import private, private_memory
-from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
+from ...parallel.thread_pool import in_pool, run_natively
+from ...parallel.turns import Turns, make_turns, take_run
 from ...solving.monitor import Monitor
 from ...solving.options import NoOptions  # noqa: F401  (methods.py names it)
 from ...solving.run import Control
@@ -59,8 +60,6 @@ from .arrays import (
 from .graphs import GraphBatch
 from .result import DualsOfBatch
 
-#: Number of runs per thread.
-RUNS = 32
 #: Floats above the diagonal and below may differ by this fraction, by rounding.
 SYMMETRIC = 2.0**-48
 
@@ -88,12 +87,7 @@ class Batch(NamedTuple):
     found: Found
     own: Work  #: each thread makes a copy
     memory: NDArray[np.uint8]  #: memory for these copies
-    turns: NDArray[np.uint64]  #: shape (1,): the number of runs taken
-    num_runs: np.uint64
-    #: as in :class:`preflow.solving.monitor.Monitor`; `counts` has one row per thread
-    stop: NDArray[np.int64]
-    progress: NDArray[np.float64]
-    counts: NDArray[np.uint64]
+    turns: Turns
 
 
 def make_work(num_vertices: int, num_edges: int) -> Work:
@@ -253,8 +247,8 @@ def solve_item(batch: Batch, work: Work, item: Index, counts: NDArray[np.uint64]
         work.answer.blossom_dual[:nodes],
         work.answer.spare[: nodes - n],
     )
-    search_with_weights(graph, n, work.room, Monitor(batch.stop, counts, work.room.progress), answer)
-    if relaxed_load(batch.stop, 0) != 0:
+    search_with_weights(graph, n, work.room, Monitor(batch.turns.stop, counts, work.room.progress), answer)
+    if relaxed_load(batch.turns.stop, 0) != 0:
         found.ending[item] = STOPPED
         return
     write(batch, item, answer, work.room.forest.sizes[SPARE], work.number)
@@ -274,24 +268,21 @@ def share(thread: np.uint64, batch: Batch) -> None:
     """Work on runs of items until none is left."""
     work = private(batch.own, batch.memory[thread])
     count = np.uint64(len(batch.chosen))
-    while not batch.solves or relaxed_load(batch.stop, 0) == 0:
-        run = np.uint64(fetch_add(batch.turns, ZERO, ONE))
-        if run >= batch.num_runs:
+    while not batch.solves or relaxed_load(batch.turns.stop, 0) == 0:
+        begin, end = take_run(batch.turns, count)
+        if begin == end:
             break
-        for k in range(count * run // batch.num_runs, count * (run + ONE) // batch.num_runs):
+        for k in range(begin, end):
             item = np.uint64(batch.chosen[k])
             if not batch.solves:
                 survey(batch, item)
-            elif relaxed_load(batch.stop, 0) == 0:
-                solve_item(batch, work, item, batch.counts[thread])
+            elif relaxed_load(batch.turns.stop, 0) == 0:
+                solve_item(batch, work, item, batch.turns.counts[thread])
         if thread == ZERO and batch.solves:
-            relaxed_store(batch.progress, 0, np.float64(batch.num_runs - run - ONE))
+            relaxed_store(batch.turns.progress, 0, np.float64(count - end))
 
 
-@kernel
-def match_together(pool: NativePool, num_threads: np.uint64, batch: Batch) -> None:
-    """Work on a batch on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(share, batch), address_of(batch))
+match_together = in_pool("match_together", share)
 
 
 class Solver:
@@ -319,21 +310,15 @@ class Solver:
             found=nothing_found(items),
             own=own,
             memory=private_memory(own, control.threads),
-            turns=np.zeros(1, np.uint64),
-            num_runs=np.uint64(0),
-            stop=control.stop,
-            progress=control.progress,
-            counts=control.thread_counts,
+            turns=make_turns(0, control)[0],
         )
 
     def _run(self, chosen: NDArray[np.int64], scales: Scales, *, solves: bool) -> None:
-        threads = max(1, min(self.control.threads, len(chosen)))
-        runs = min(len(chosen), RUNS * threads)
-        self.batch.turns[0] = 0
+        turns, threads = make_turns(len(chosen), self.control)
         if solves:
-            self.control.progress[:] = max(runs, 1)
-        batch = self.batch._replace(chosen=chosen, scales=scales, solves=solves, num_runs=np.uint64(runs))
-        run_natively(match_together, share, batch, threads)
+            self.control.progress[:] = max(len(chosen), 1)
+        batch = self.batch._replace(chosen=chosen, scales=scales, solves=solves, turns=turns)
+        run_natively(match_together, batch, threads)
 
     def survey(self) -> Survey:
         """Return the survey of all items."""

@@ -56,11 +56,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Index, Indices, Number
-from ...kernels.atomics import fetch_add, relaxed_load, relaxed_store
+from ...kernels.atomics import relaxed_load, relaxed_store
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...kernels.private import private, private_memory
-from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
+from ...parallel.thread_pool import in_pool, run_natively
+from ...parallel.turns import Turns, make_turns, take_run
 from ...solving.options import NoOptions  # noqa: F401  (methods.py names it)
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
@@ -84,8 +85,6 @@ from .arrays import (
     Items,
 )
 
-#: Number of runs per thread.
-RUNS = 32
 #: Relabels between two searches, for each vertex. On hard networks of 5,600 arcs a solve took 4.1 ms with 0,
 #: which is Dinic's algorithm, 2.2 with 1, 2.0 with 4, and 3.0 without searches; on random networks of 1,000
 #: arcs 43, 31, 31 and 31 microseconds.
@@ -130,12 +129,7 @@ class Batch(NamedTuple):
     found: Found
     own: Work  #: each thread makes a copy
     memory: NDArray[np.uint8]  #: memory for these copies
-    turns: NDArray[np.uint64]  #: shape (1,): the number of runs taken
-    num_runs: np.uint64
-    #: as in :class:`preflow.solving.monitor.Monitor`; `counts` has one row per thread
-    stop: NDArray[np.int64]
-    progress: NDArray[np.float64]
-    counts: NDArray[np.uint64]
+    turns: Turns
     limit: np.uint64  #: RELABELS_A_VERTEX
 
 
@@ -323,7 +317,7 @@ def augment(
     v = source
     depth = ZERO
     relabels = ZERO
-    while relaxed_load(batch.stop, 0) == 0:
+    while relaxed_load(batch.turns.stop, 0) == 0:
         if v == sink:
             amount, full = send_along(work, depth)
             counts[PUSHES] += depth
@@ -436,7 +430,7 @@ def solve_item(batch: Batch, work: Work, item: Index, counts: NDArray[np.uint64]
     build(batch, work, item, n, begin, m)
     value = np.int64(0)
     ending = STOPPED
-    while relaxed_load(batch.stop, 0) == 0:
+    while relaxed_load(batch.turns.stop, 0) == 0:
         counts[ARC_SCANS] += label_vertices(work, n, sink)
         counts[GLOBAL_RELABELS] += ONE
         if np.uint64(work.label[source]) == n:
@@ -462,28 +456,25 @@ def share(thread: np.uint64, batch: Batch) -> None:
     """Work on runs of items until none is left."""
     work = private(batch.own, batch.memory[thread])
     count = np.uint64(len(batch.chosen))
-    while batch.task != SOLVE or relaxed_load(batch.stop, 0) == 0:
-        run = np.uint64(fetch_add(batch.turns, ZERO, ONE))
-        if run >= batch.num_runs:
+    while batch.task != SOLVE or relaxed_load(batch.turns.stop, 0) == 0:
+        begin, end = take_run(batch.turns, count)
+        if begin == end:
             break
-        for k in range(count * run // batch.num_runs, count * (run + ONE) // batch.num_runs):
+        for k in range(begin, end):
             item = np.uint64(batch.chosen[k])
             if batch.task == SURVEY:
                 survey(batch, item)
             elif batch.task == CLIP:
                 clip(batch, item)
             else:
-                if relaxed_load(batch.stop, 0) != 0:
+                if relaxed_load(batch.turns.stop, 0) != 0:
                     return
-                solve_item(batch, work, item, batch.counts[thread])
+                solve_item(batch, work, item, batch.turns.counts[thread])
         if thread == ZERO and batch.task == SOLVE:
-            relaxed_store(batch.progress, 0, np.float64(batch.num_runs - run - ONE))
+            relaxed_store(batch.turns.progress, 0, np.float64(count - end))
 
 
-@kernel
-def work_together(pool: NativePool, num_threads: np.uint64, batch: Batch) -> None:
-    """Work on a batch on `num_threads` threads."""
-    run_in_pool(pool, num_threads, entry_of(share, batch), address_of(batch))
+work_together = in_pool("work_together", share)
 
 
 class Solver:
@@ -504,11 +495,7 @@ class Solver:
             found=found,
             own=own,
             memory=private_memory(own, control.threads),
-            turns=np.zeros(1, np.uint64),
-            num_runs=np.uint64(0),
-            stop=control.stop,
-            progress=control.progress,
-            counts=control.thread_counts,
+            turns=make_turns(0, control)[0],
             limit=np.uint64(RELABELS_A_VERTEX),
         )
 
@@ -518,13 +505,11 @@ class Solver:
         return self.batch.scale
 
     def _run(self, task: int, chosen: NDArray[np.int64]) -> None:
-        threads = max(1, min(self.control.threads, len(chosen)))
-        runs = min(len(chosen), RUNS * threads)
-        self.batch.turns[0] = 0
+        turns, threads = make_turns(len(chosen), self.control)
         if task == SOLVE:
-            self.control.progress[:] = runs
-        batch = self.batch._replace(chosen=chosen, task=np.int64(task), num_runs=np.uint64(runs))
-        run_natively(work_together, share, batch, threads)
+            self.control.progress[:] = len(chosen)
+        batch = self.batch._replace(chosen=chosen, task=np.int64(task), turns=turns)
+        run_natively(work_together, batch, threads)
 
     def survey(self) -> NDArray[np.float64]:
         """Return the survey of all items."""

@@ -22,7 +22,8 @@ Invariants:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,9 +32,18 @@ from ...bipartite.match_arrays import NONE, Matching
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.atomics import compare_exchange, relaxed_load, relaxed_store
 from ...kernels.constants import ONE, ZERO
-from ...kernels.kernel import kernel
+from ...kernels.kernel import kernel, kernel_around
 from ...parallel.barrier import wait
-from ...parallel.rounds import Round, Rounds, append_item, end_round, make_rounds
+from ...parallel.rounds import (
+    Round,
+    Rounds,
+    append_item,
+    end_round,
+    make_rounds,
+    should_stop,
+    start_round,
+    take_items,
+)
 from ...parallel.thread_pool import share_of
 from ...solving.run import Control
 from ...stats import AUGMENTATIONS, PHASES
@@ -149,3 +159,42 @@ def end_phase(
         state.rounds.progress[0] = size
         state.rounds.counts[thread, PHASES] += ONE
     return go_on, size if total > ZERO else ZERO
+
+
+def phases_of(augment_from: Callable[..., tuple[bool, bool]]) -> Callable[..., bool]:
+    """Return the kernel `run_phases` of the method whose search from a root is the kernel `augment_from`."""
+
+    def run_phases(
+        rows: Adjacency, matching: Matching, state: Disjoint, trees: Any, thread: np.uint64, fairness: bool
+    ) -> bool:
+        """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
+        num_rows = np.uint64(len(matching.row_match))
+        go_on, size = list_roots(rows, matching, state, thread)
+        phase, before, base = ONE, ZERO, ZERO
+        backwards = False
+        while go_on and size > ZERO:
+            before = numbers_before(state, thread, before, size)
+            current = start_round(state.rounds, thread, phase, num_rows - base)
+            waiting, augmented = ZERO, ZERO
+            # Search from the roots that this thread takes.
+            k, end = take_items(state.rounds, current, size)
+            while k < end and not should_stop(state.rounds):
+                root = np.uint64(state.roots[base + k])
+                k += ONE
+                search = DisjointSearch(thread, root, before + k, before)
+                found, clean = augment_from(rows, matching, state, trees, search, backwards)
+                if found:
+                    augmented += ONE
+                elif not clean:
+                    waiting = append_item(state.rounds, current, state.roots, waiting, root)
+                if k == end:
+                    k, end = take_items(state.rounds, current, size)
+            # End the phase, and turn the direction.
+            before += size
+            base = current.base
+            go_on, size = end_phase(state, current, waiting, augmented)
+            phase += ONE
+            backwards = fairness and not backwards
+        return go_on
+
+    return kernel_around(augment_from, "run_phases", run_phases)

@@ -20,22 +20,21 @@ Pseudo-code, of each thread::
                 queue the row that c is matched with
             if it failed: close its columns if it was clean, else keep the root for the next phase
         barrier; if no search of the phase augmented: the matching is maximum
-
-The loop over phases is the same as in :mod:`.multicore_pothen_fan`, but for the search that it calls. They
-are two copies because a kernel of the compiled library cannot take a function as an argument.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ...arrays import Array, Indices
+from ...arrays import Indices
 from ...bipartite.match_arrays import Matching
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.delays import delay
-from ...parallel.rounds import append_item, should_stop, start_round, take_items
+from ...parallel.rounds import should_stop
 from ...parallel.thread_pool import run_solver
 from ...solving.options import NoOptions
 from ...solving.run import Control
@@ -45,12 +44,17 @@ from .disjoint_searches import (
     DisjointSearch,
     claim,
     close,
-    end_phase,
     is_foreign,
-    list_roots,
     make_disjoint,
-    numbers_before,
+    phases_of,
 )
+
+
+class Trees(NamedTuple):
+    """The trees of all searches."""
+
+    parent: Indices  #: shape (num_columns,): the row from which a column was reached
+    queue: Indices  #: shape (threads, most rows of a tree + 1): the rows of the tree that each thread grows
 
 
 @kernel
@@ -74,15 +78,16 @@ def augment_from(
     rows: Adjacency,
     matching: Matching,
     state: Disjoint,
-    parent: Indices,
-    queue: Indices,
+    trees: Trees,
     search: DisjointSearch,
+    backwards: bool,
 ) -> tuple[bool, bool]:
     """Search an augmenting path from the root of a search and augment along it.
 
     Return whether there is one; and of a search that failed, whether it met no foreign column.
     """
     num_rows = np.uint64(len(matching.row_match))
+    parent, queue = trees
     thread, root = search.thread, search.root
     clean = True
     queue[thread, ZERO] = root
@@ -119,37 +124,7 @@ def augment_from(
     return False, clean
 
 
-@kernel
-def run_phases(
-    rows: Adjacency, matching: Matching, state: Disjoint, parent: Indices, queue: Indices, thread: np.uint64
-) -> bool:
-    """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
-    num_rows = np.uint64(len(matching.row_match))
-    go_on, size = list_roots(rows, matching, state, thread)
-    phase, before, base = ONE, ZERO, ZERO
-    while go_on and size > ZERO:
-        before = numbers_before(state, thread, before, size)
-        current = start_round(state.rounds, thread, phase, num_rows - base)
-        waiting, augmented = ZERO, ZERO
-        # Search from the roots that this thread takes.
-        k, end = take_items(state.rounds, current, size)
-        while k < end and not should_stop(state.rounds):
-            root = np.uint64(state.roots[base + k])
-            k += ONE
-            search = DisjointSearch(thread, root, before + k, before)
-            found, clean = augment_from(rows, matching, state, parent, queue, search)
-            if found:
-                augmented += ONE
-            elif not clean:
-                waiting = append_item(state.rounds, current, state.roots, waiting, root)
-            if k == end:
-                k, end = take_items(state.rounds, current, size)
-        # End the phase.
-        before += size
-        base = current.base
-        go_on, size = end_phase(state, current, waiting, augmented)
-        phase += ONE
-    return go_on
+run_phases = phases_of(augment_from)
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: NoOptions, control: Control) -> bool:
@@ -160,12 +135,12 @@ def solve(graph: BipartiteGraph, matching: Matching, options: NoOptions, control
     """
     state = make_disjoint(graph, control)
     dtype = state.roots.dtype
-    parent: Array = np.empty(graph.num_columns, dtype=dtype)
-    queue: Array = np.empty((control.threads, min(graph.shape) + 1), dtype=dtype)
+    queue = np.empty((control.threads, min(graph.shape) + 1), dtype=dtype)
+    trees = Trees(np.empty(graph.num_columns, dtype=dtype), queue)
     finished = [False] * control.threads
 
     def share(thread: int) -> None:
-        finished[thread] = run_phases(graph.rows, matching, state, parent, queue, np.uint64(thread))
+        finished[thread] = run_phases(graph.rows, matching, state, trees, np.uint64(thread), False)
 
     run_solver(share, control, state.rounds.barrier)
     return all(finished)

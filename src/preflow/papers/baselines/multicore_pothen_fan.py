@@ -23,8 +23,6 @@ Pseudo-code, of each thread::
             if it failed: close its columns if it was clean, else keep the root for the next phase
         barrier; if no search of the phase augmented: the matching is maximum
         turn the direction of reading edges (fairness)
-
-The loop over phases is a copy of the one in :mod:`.multicore_disjoint_bfs`, which says why.
 """
 
 from __future__ import annotations
@@ -38,8 +36,8 @@ from ...kernels.atomics import relaxed_load, relaxed_store
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.delays import delay
-from ...parallel.rounds import append_item, should_stop, start_round, take_items
-from ...parallel.thread_pool import run_solver, share_of
+from ...parallel.rounds import should_stop
+from ...parallel.thread_pool import run_solver
 from ...solving.run import Control
 from ...stats import ARC_SCANS
 from .depth_first import PothenFanOptions
@@ -48,14 +46,12 @@ from .disjoint_searches import (
     DisjointSearch,
     claim,
     close,
-    end_phase,
     is_foreign,
-    list_roots,
     make_disjoint,
-    numbers_before,
+    phases_of,
 )
 
-#: The fields of a row, in one cache line: the edge at which its lookahead continues, the number of edges
+#: The fields of a row, in one cache line: the number of edges that its lookahead has read, that of edges
 #: tried, the row from which it was reached, and the row that the search took before it.
 LOOK, TRIED, PARENT, EARLIER = ZERO, ONE, np.uint64(2), np.uint64(3)
 FIELDS = np.uint64(4)
@@ -75,14 +71,15 @@ def look_ahead(
     A free column that another search has claimed counts as matched: it will be when the phase ends.
     """
     num_rows = np.uint64(len(matching.row_match))
-    e, end = np.uint64(visits[FIELDS * r + LOOK]), np.uint64(rows.first[r + ONE])
-    start, c = e, ZERO
+    first, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
+    start, c = first + np.uint64(visits[FIELDS * r + LOOK]), ZERO
+    e = start
     while e < end:
         c = np.uint64(rows.neighbour[e])
         if np.uint64(relaxed_load(matching.column_match, c)) >= num_rows and claim(state, c, search):
             break
         e += ONE
-    visits[FIELDS * r + LOOK] = e
+    visits[FIELDS * r + LOOK] = e - first
     return bool(e < end), c, e - start
 
 
@@ -164,43 +161,7 @@ def augment_from(
     return False, clean
 
 
-@kernel
-def run_phases(
-    rows: Adjacency, matching: Matching, state: Disjoint, visits: Indices, thread: np.uint64, fairness: bool
-) -> bool:
-    """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
-    num_rows = np.uint64(len(matching.row_match))
-    r, end = share_of(num_rows, thread, state.rounds.num_threads)
-    while r < end:
-        visits[FIELDS * r + LOOK] = rows.first[r]
-        r += ONE
-    go_on, size = list_roots(rows, matching, state, thread)
-    phase, before, base = ONE, ZERO, ZERO
-    backwards = False
-    while go_on and size > ZERO:
-        before = numbers_before(state, thread, before, size)
-        current = start_round(state.rounds, thread, phase, num_rows - base)
-        waiting, augmented = ZERO, ZERO
-        # Search from the roots that this thread takes.
-        k, end = take_items(state.rounds, current, size)
-        while k < end and not should_stop(state.rounds):
-            root = np.uint64(state.roots[base + k])
-            k += ONE
-            search = DisjointSearch(thread, root, before + k, before)
-            found, clean = augment_from(rows, matching, state, visits, search, backwards)
-            if found:
-                augmented += ONE
-            elif not clean:
-                waiting = append_item(state.rounds, current, state.roots, waiting, root)
-            if k == end:
-                k, end = take_items(state.rounds, current, size)
-        # End the phase, and turn the direction.
-        before += size
-        base = current.base
-        go_on, size = end_phase(state, current, waiting, augmented)
-        phase += ONE
-        backwards = fairness and not backwards
-    return go_on
+run_phases = phases_of(augment_from)
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: PothenFanOptions, control: Control) -> bool:
@@ -209,13 +170,12 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PothenFanOptions, 
     O(n m) work, memory of six indices a row and one a column.
     """
     state = make_disjoint(graph, control)
-    visits: Array = np.empty(int(FIELDS) * graph.num_rows, dtype=state.roots.dtype)
+    visits: Array = np.zeros(int(FIELDS) * graph.num_rows, dtype=state.roots.dtype)
     finished = [False] * control.threads
 
     def share(thread: int) -> None:
-        finished[thread] = run_phases(
-            graph.rows, matching, state, visits, np.uint64(thread), options.fairness
-        )
+        me = np.uint64(thread)
+        finished[thread] = run_phases(graph.rows, matching, state, visits, me, options.fairness)
 
     run_solver(share, control, state.rounds.barrier)
     return all(finished)
