@@ -86,6 +86,13 @@ shapes = st.tuples(st.integers(0, 6), st.integers(0, 6))
 def test_small_costs_agree_with_all_permutations(
     shape: tuple[int, int], kind: str, seed: int, maximize: bool
 ) -> None:
+    check_all_permutations(shape, kind, seed, maximize)
+
+
+def check_all_permutations(
+    shape: tuple[int, int], kind: str, seed: int, maximize: bool, **arguments: Any
+) -> None:
+    """Solve random costs, dense and sparse, and compare with all permutations."""
     costs = random_costs(shape, kind, seed)
     if maximize and kind == "forbidden":
         costs = -costs
@@ -95,9 +102,9 @@ def test_small_costs_agree_with_all_permutations(
     for given_costs in (costs, matrix):
         if size < min(shape):
             with pytest.raises(InfeasibleError) as caught:
-                preflow.linear_assignment(given_costs, maximize=maximize)
+                preflow.linear_assignment(given_costs, maximize=maximize, **arguments)
             check_violation(caught.value, stored)
-        result = check(given_costs, best, maximize=maximize, partial=size < min(shape))
+        result = check(given_costs, best, maximize=maximize, partial=size < min(shape), **arguments)
         assert len(result.row) == len(result.column) == size
         assert result.cost == pytest.approx(costs[result.row, result.column].sum(dtype=np.float64))
 

@@ -34,6 +34,7 @@ from preflow.parallel.delays import make_delays
 from preflow.solving import call
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
+from tests.assignment.test_assignment import random_costs
 from tests.invariants.lockfree_scaling import check_invariants as check_lockfree_scaling
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
 
@@ -51,20 +52,6 @@ def small_costs_like_large_ones(request: pytest.FixtureRequest, monkeypatch: pyt
     monkeypatch.setattr(shortest_paths, "FEW_COLUMNS", 0)
     seed = zlib.crc32(request.node.name.encode())
     monkeypatch.setattr(call, "Control", partial(Control, delays=make_delays(16, seed)))
-
-
-def random_costs(shape: tuple[int, ...], kind: str, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    if kind == "integer":
-        return rng.integers(-50, 50, shape)
-    if kind == "ties":
-        return rng.integers(0, 3, shape)
-    if kind == "large":
-        return rng.integers(-(2**53), 2**53, shape)
-    costs = rng.random(shape)
-    if kind == "forbidden":
-        costs[rng.random(shape) < rng.random() / 2] = np.inf
-    return costs
 
 
 def expected_cost(costs: np.ndarray) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from scipy.optimize import linear_sum_assignment
 import preflow
 from preflow.assignment import policy, push_relabel, serial_cost_scaling
 from preflow.assignment.policy import DENSE_ROWS, SPARSE_ROWS
-from preflow.assignment.result import AssignmentResult
 from preflow.assignment.serial_cost_scaling import CostScalingOptions, bidding
 from preflow.assignment.solution import SOLVED, STOPPED
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError
@@ -24,10 +24,10 @@ from preflow.graph.cost_input import as_costs
 from preflow.graph.costs import SparseCosts
 from preflow.io.costs import read_costs
 from preflow.solving.run import Control
-from tests.assignment.test_assignment import OR_LIBRARY, check_violation, random_costs
+from tests.assignment.test_assignment import OR_LIBRARY, check_all_permutations, check_violation, random_costs
+from tests.assignment.test_assignment import check as check_any
 from tests.invariants.assignment_push_relabel import check_invariants as check_assignment_push_relabel
 from tests.invariants.bidding import check_invariants as check_bidding
-from tests.support.oracles import cheapest_assignments
 
 METHOD = "serial-cost-scaling"
 KINDS = ["integer", "float", "ties", "forbidden", "large"]
@@ -42,17 +42,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"form": "mixed", "alpha": 2.5},
     {"form": "mixed", "price_updates": True, "arc_fixing": True},
 ]
-
-
-def check(costs: Any, expected: Any, **arguments: Any) -> AssignmentResult:
-    """Solve and verify; the cost is the expected one."""
-    result = preflow.linear_assignment(costs, method=METHOD, **arguments)
-    result.verify()
-    if isinstance(expected, int):
-        assert result.cost == expected
-    else:
-        assert result.cost == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    return result
+check = partial(check_any, method=METHOD)
 
 
 def cheapest(costs: Any) -> Any:
@@ -76,19 +66,7 @@ def cheapest(costs: Any) -> Any:
 def test_small_costs_agree_with_all_permutations(
     shape: tuple[int, int], kind: str, seed: int, maximize: bool, options: dict[str, Any]
 ) -> None:
-    costs = random_costs(shape, kind, seed)
-    if maximize and kind == "forbidden":
-        costs = -costs
-    size, best = cheapest_assignments(costs.tolist(), *shape, maximize)
-    stored = np.isfinite(costs)
-    matrix = scipy.sparse.coo_array((costs[stored], np.nonzero(stored)), shape=shape)
-    for given_costs in (costs, matrix):
-        if size < min(shape):
-            with pytest.raises(InfeasibleError) as caught:
-                preflow.linear_assignment(given_costs, maximize=maximize, method=METHOD, options=options)
-            check_violation(caught.value, stored)
-        result = check(given_costs, best, maximize=maximize, partial=size < min(shape), options=options)
-        assert len(result.row) == size
+    check_all_permutations(shape, kind, seed, maximize, method=METHOD, options=options)
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)

@@ -502,7 +502,6 @@ test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 def test_expressions_hide_no_value() -> None:
-    """No expression hides a value from the explorer, whose states have local variables only."""
     modules = (
         rounds,
         disjoint_searches,
@@ -517,19 +516,8 @@ def test_expressions_hide_no_value() -> None:
         pushes,
         last_rows,
     )
-    stepping = {
-        name
-        for module in (atomics, *modules)
-        for name, value in vars(module).items()
-        if callable(value)
-        and name[0].islower()
-        and not name.startswith(
-            ("make", "run", "set_of", "share_of", "closed", "kernel", "dataclass", "solve", "limit")
-        )
-        and name not in ("run_in_pool", "entry_of", "address_of", "choose")
-    }
-    for module in modules:
-        assert hidden_values(module, stepping) == []
+    alone = ("make", "run", "set_of", "share_of", "closed", "kernel", "dataclass", "solve", "limit")
+    assert hidden_values(modules, alone=(*alone, "entry_of", "address_of", "choose")) == []
 
 
 if __name__ == "__main__":

@@ -24,11 +24,11 @@ from preflow.bipartite.problem import METHODS
 from preflow.errors import InvalidInputError
 from preflow.generators import bipartite_family
 from preflow.graph.bipartite import Adjacency, BipartiteGraph
-from preflow.parallel import thread_pool
 from preflow.parallel.delays import make_delays
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control, run_interruptibly
 from tests.support.oracles import largest_matching
+from tests.support.processes import let_a_thread_fail
 from tests.support.strategies import SmallGraph, small_graphs
 
 PARALLEL = [method.name for method in METHODS if method.parallel]
@@ -234,17 +234,7 @@ def test_small_graphs_on_many_threads_obey_ctrl_c(method: str, monkeypatch: pyte
 
 @pytest.mark.parametrize("method", sorted(set(PARALLEL) - NATIVE))
 def test_failure_of_one_thread_ends_all(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_on_threads = thread_pool.run_on_threads
-
-    def failing_run(share: thread_pool.Share, num_threads: int, on_failure: Callable[[], None]) -> None:
-        def share_or_fail(thread: int) -> None:
-            if thread == 2:
-                raise ZeroDivisionError
-            share(thread)
-
-        run_on_threads(share_or_fail, num_threads, on_failure)
-
-    monkeypatch.setattr(thread_pool, "run_on_threads", failing_run)
+    let_a_thread_fail(monkeypatch)
     graph = bipartite_family("erdos-renyi").generate("1000x3", seed=0)
     with pytest.raises(ZeroDivisionError):
         preflow.bipartite_matching(graph, method=method, threads=4)

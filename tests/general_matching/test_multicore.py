@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from functools import partial
 from typing import Any
 
 import networkx as nx
@@ -14,28 +12,20 @@ from hypothesis import strategies as st
 
 import preflow
 from benchmarks.instances.undirected import (
-    nested_blossoms,
-    odd_cycle_chain,
     random_graph,
     triangulated_points,
-    undirected,
 )
 from preflow.errors import InfeasibleMatchingError
 from preflow.general_matching import multicore_blossom, serial_blossom
 from preflow.general_matching.initial import InitialOptions, multicore_karp_sipser
 from preflow.general_matching.links import NONE
 from preflow.general_matching.policy import FEWEST_EDGES, FEWEST_THREADS, choose
-from preflow.generators.bipartite import rmat, road_like
 from preflow.graph.parallel_neighbours import build_neighbours, weights_of_neighbours
 from preflow.graph.undirected import UndirectedGraph, neighbours_of
-from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
+from tests.general_matching.families import FAMILIES, GRAPHS, HANGS, delay
 
 THREADS = [1, 2, 3, 7]
-#: ``PREFLOW_STRESS=5000 pytest tests/general_matching/test_multicore.py`` solves 5,000 graphs.
-GRAPHS = int(os.environ.get("PREFLOW_STRESS", "60"))
-#: Seconds after which a solve is taken to hang; it then has no value.
-HANGS = 30
 
 
 def solved(graph: UndirectedGraph, threads: int, **given: Any) -> preflow.GeneralMatchingResult:
@@ -78,21 +68,7 @@ def test_all_graphs_of_up_to_seven_vertices(threads: int) -> None:
             assert result.cardinality == len(nx.max_weight_matching(plain, maxcardinality=True))
 
 
-@pytest.mark.parametrize(
-    "graph",
-    [
-        random_graph(5000, 3),
-        random_graph(5000, 6),
-        undirected(rmat(10, 8)),
-        undirected(road_like(5000)),
-        triangulated_points(5000),
-        triangulated_points(5001),
-        odd_cycle_chain(3000),
-        nested_blossoms(1000),
-        UndirectedGraph.from_arrays(np.zeros(3000, int), np.arange(3000)),
-    ],
-    ids=["degree 3", "degree 6", "rmat", "road", "delaunay", "odd delaunay", "cycles", "nested", "star"],
-)
+@pytest.mark.parametrize("graph", FAMILIES.values(), ids=FAMILIES)
 def test_families(graph: UndirectedGraph) -> None:
     plain = graph.without_weights()
     right = preflow.matching(plain, method="serial-blossom").cardinality
@@ -105,12 +81,10 @@ def test_families(graph: UndirectedGraph) -> None:
 
 @pytest.mark.jit
 def test_random_delays(monkeypatch: pytest.MonkeyPatch) -> None:
-    random = np.random.default_rng(3)
     for seed in range(GRAPHS):
         graph = random_ends(seed)
-        threads = min(int(random.integers(2, 17)), graph.num_vertices)
         with monkeypatch.context() as patch:
-            patch.setattr("preflow.solving.call.Control", partial(Control, delays=make_delays(threads, seed)))
+            threads = delay(patch, graph.num_vertices, seed)
             initial = ("none", "karp-sipser")[seed % 2]
             result = solved(graph, threads, options={"initial": initial}, time_limit=HANGS)
         assert result.value == preflow.matching(graph, method="serial-blossom").cardinality, seed

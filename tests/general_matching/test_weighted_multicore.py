@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from functools import partial
 from typing import Any, get_args
 
 import networkx as nx
@@ -14,24 +12,15 @@ from hypothesis import strategies as st
 
 import preflow
 from benchmarks.instances.undirected import (
-    nested_blossoms,
-    odd_cycle_chain,
     random_graph,
     triangulated_points,
-    undirected,
 )
 from preflow.general_matching.weighted_blossom import together
 from preflow.general_matching.weighted_blossom.start import Initial
-from preflow.generators.bipartite import rmat, road_like
 from preflow.graph.undirected import UndirectedGraph
-from preflow.parallel.delays import make_delays
-from preflow.solving.run import Control
+from tests.general_matching.families import FAMILIES, GRAPHS, HANGS, delay
 
 THREADS = [2, 3, 7]
-#: ``PREFLOW_STRESS=5000 pytest tests/general_matching/test_weighted_multicore.py`` solves 5,000 graphs.
-GRAPHS = int(os.environ.get("PREFLOW_STRESS", "60"))
-#: Seconds after which a solve is taken to hang; it then has no value.
-HANGS = 30
 
 
 @pytest.fixture(autouse=True)
@@ -85,20 +74,7 @@ def test_agrees_with_networkx(seed: int, threads: int, initial: Initial, most_ed
     assert result.weight == sum(plain.edges[pair]["weight"] for pair in best)
 
 
-@pytest.mark.parametrize(
-    "graph",
-    [
-        random_graph(5000, 3),
-        random_graph(5000, 6),
-        undirected(rmat(10, 8)),
-        undirected(road_like(5000)),
-        triangulated_points(3000),
-        odd_cycle_chain(3000),
-        nested_blossoms(1000),
-        UndirectedGraph.from_arrays(np.zeros(3000, int), np.arange(3000)),
-    ],
-    ids=["degree 3", "degree 6", "rmat", "road", "delaunay", "cycles", "nested", "star"],
-)
+@pytest.mark.parametrize("graph", FAMILIES.values(), ids=FAMILIES)
 def test_families(graph: UndirectedGraph) -> None:
     weighted = graph if graph.weight is not None else weights(graph, 1)
     right = preflow.matching(weighted, method="serial-weighted-blossom").weight
@@ -117,12 +93,10 @@ def test_perfect_matchings() -> None:
 
 @pytest.mark.jit
 def test_random_delays(monkeypatch: pytest.MonkeyPatch) -> None:
-    random = np.random.default_rng(3)
     for seed in range(GRAPHS):
         graph = random_weighted(seed)
-        threads = min(int(random.integers(2, 17)), graph.num_vertices)
         with monkeypatch.context() as patch:
-            patch.setattr("preflow.solving.call.Control", partial(Control, delays=make_delays(threads, seed)))
+            threads = delay(patch, graph.num_vertices, seed)
             most_edges = bool(seed % 2)
             result = solved(graph, threads, maximum_cardinality=most_edges, time_limit=HANGS)
         right = preflow.matching(graph, method="serial-weighted-blossom", maximum_cardinality=most_edges)

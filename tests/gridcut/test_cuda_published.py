@@ -33,6 +33,7 @@ from preflow.papers.lupinska.cuda_hybrid import UNREACHED, HostGrid, cancel_stee
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 from preflow.stats import ARC_SCANS, PUSHES, RELABELS
+from tests.gridcut.test_cuda_tiled import random_grid
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
 
 #: Few pixels a block and rounds a launch: several blocks of pixels, and not many barriers of CPU threads.
@@ -61,22 +62,6 @@ def device(monkeypatch: pytest.MonkeyPatch) -> CpuDevice:
     device = CpuDevice(1, 32)
     monkeypatch.setattr(runtime, "find_device", lambda: device)
     return device
-
-
-def random_grid(
-    rng: np.random.Generator,
-    shape: tuple[int, ...],
-    connectivity: Any,
-    *,
-    symmetric: bool = False,
-    largest: int = 9,
-) -> GridNetwork:
-    """Return a grid of which half of the pixels have a terminal capacity, and some arcs none."""
-    pairs = len(connectivity) if isinstance(connectivity, list) else connectivity // 2
-    source, sink = (rng.integers(0, 2 * largest, shape) * (rng.random(shape) < 0.4) for _ in range(2))
-    rows = pairs if symmetric else 2 * pairs
-    neighbor = rng.integers(0, largest, (rows, *shape)) * (rng.random((rows, *shape)) < 0.8)
-    return GridNetwork.from_arrays(source, sink, neighbor, connectivity=connectivity)
 
 
 def check(
@@ -141,7 +126,7 @@ def test_same_cut_as_the_general_solver(data: st.DataObject) -> None:
     neighbourhood = data.draw(st.sampled_from([4, [(0, 1), (1, -2)], [(1, 2), (2, 1)]]))
     method, options = data.draw(st.sampled_from(VARIANTS))
     seed, symmetric = data.draw(st.integers(0, 2**32 - 1)), data.draw(st.booleans())
-    network = random_grid(np.random.default_rng(seed), shape, neighbourhood, symmetric=symmetric)
+    network = random_grid(shape, neighbourhood, seed, symmetric=symmetric)
     with pytest.MonkeyPatch.context() as patch:
         device = CpuDevice(1, 32)
         patch.setattr(runtime, "find_device", lambda: device)
@@ -163,7 +148,7 @@ def test_same_cut_as_the_general_solver(data: st.DataObject) -> None:
 )
 def test_neighbourhoods(method: str, shape: tuple[int, ...], connectivity: Any) -> None:
     options = SMALL if method == "cuda-blocking" else {}
-    check(random_grid(np.random.default_rng(1), shape, connectivity), method, options)
+    check(random_grid(shape, connectivity, 1), method, options)
 
 
 @pytest.mark.parametrize(
@@ -189,14 +174,14 @@ def test_one_pixel(method: str, options: dict[str, Any]) -> None:
 def test_several_blocks_of_threads(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(2, 32))
     options = {**SMALL, "relabel": "lockstep"} if method == "cuda-blocking" else {}
-    check(random_grid(np.random.default_rng(3), (6, 9), 4), method, options)
+    check(random_grid((6, 9), 4, 3), method, options)
 
 
 @pytest.mark.parametrize("method", METHOD_NAMES)
 def test_warm_start(method: str) -> None:
     rng = np.random.default_rng(4)
     options = SMALL if method == "cuda-blocking" else {}
-    network = random_grid(rng, (5, 6), 4)
+    network = random_grid((5, 6), 4, rng)
     first = check(network, method, options)
     again = preflow.grid_cut(network, method=method, options=options, warm_start=first)
     again.verify()
@@ -221,7 +206,7 @@ def test_the_published_rule_can_be_stopped(device: CpuDevice) -> None:
 
 @variants
 def test_stopped_before_it_starts(method: str, options: dict[str, Any], device: CpuDevice) -> None:
-    network = random_grid(np.random.default_rng(5), (4, 6), 4)
+    network = random_grid((4, 6), 4, 5)
     control = Control()
     control.stop[0] = 1
     found = solve(device, network, method, options, control)
@@ -235,16 +220,14 @@ def test_too_many_global_relabels_are_an_error(method: str, monkeypatch: pytest.
     monkeypatch.setattr(launches, "MOST_SEARCHES", 1)
     options = {**SMALL, "rounds": 1} if method == "cuda-blocking" else {"cycles": 1}
     with pytest.raises(SolverError, match=f"{method} gave up after 1 global relabels"):
-        preflow.grid_cut(random_grid(np.random.default_rng(6), (4, 6), 4), method=method, options=options)
+        preflow.grid_cut(random_grid((4, 6), 4, 6), method=method, options=options)
 
 
 def test_too_many_rounds_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda_blocking, "MOST_ROUNDS", 2)
     options = {**SMALL, "rounds": 1, "stopping": "published", "patience": 9}
     with pytest.raises(SolverError, match="gave up after 2 rounds"):
-        preflow.grid_cut(
-            random_grid(np.random.default_rng(6), (4, 6), 4), method="cuda-blocking", options=options
-        )
+        preflow.grid_cut(random_grid((4, 6), 4, 6), method="cuda-blocking", options=options)
 
 
 def test_what_blocks_of_pixels_cannot_be(device: CpuDevice) -> None:
@@ -397,7 +380,7 @@ SANITIZED = [VARIANTS[k] for k in (1, 2, 3, 5)]
 @pytest.mark.parametrize(("method", "options"), SANITIZED)
 def test_under_a_sanitizer(method: str, options: dict[str, Any], sanitizer: Sanitizer) -> None:
     device = CpuDevice(2, 32, sanitizer=sanitizer)
-    network = random_grid(np.random.default_rng(7), (3, 6), 4)
+    network = random_grid((3, 6), 4, 7)
     control = Control()
     found = solve(
         device, network, method, {**options, **({"rounds": 6} if "rounds" in options else {})}, control
@@ -428,7 +411,7 @@ def test_random_grids_on_a_gpu(method: str, gpu: runtime.Device) -> None:
         shape = tuple(rng.integers(1, 41 if ndim == 2 else 6, ndim).tolist())
         neighbourhood = NEIGHBOURHOODS[ndim][int(rng.integers(3))]
         largest = 2**40 if neighbourhood == 4 and k % 4 == 0 else 9
-        network = random_grid(rng, shape, neighbourhood, symmetric=k % 2 == 0, largest=largest)
+        network = random_grid(shape, neighbourhood, rng, symmetric=k % 2 == 0, largest=largest)
         check(network, method, options[k % len(options)], "serial-hi-pr")
 
 
@@ -436,7 +419,7 @@ def test_random_grids_on_a_gpu(method: str, gpu: runtime.Device) -> None:
 @pytest.mark.parametrize("method", METHOD_NAMES)
 def test_same_answer_many_times_on_a_gpu(method: str, gpu: runtime.Device) -> None:
     rng = np.random.default_rng(1)
-    network = random_grid(rng, (200, 300), 8, largest=100)
+    network = random_grid((200, 300), 8, rng, largest=100)
     first = check(network, method, {}, "serial-hi-pr")
     for _ in range(20):
         again = preflow.grid_cut(network, method=method)
@@ -456,7 +439,7 @@ def test_the_hybrid_as_printed_is_right_or_given_up() -> None:
     statuses = set()
     for seed in range(24):
         rng = np.random.default_rng(seed)
-        network = random_grid(rng, (int(rng.integers(1, 4)), int(rng.integers(2, 5))), 4)
+        network = random_grid((int(rng.integers(1, 4)), int(rng.integers(2, 5))), 4, rng)
         expected = preflow.grid_cut(network, method="serial-incremental-bfs")
         for method in ("Lupinska", "CPU-GPU-Hybrid"):
             result = preflow.grid_cut(network, method=method, options={"cycles": 3, "rounds": 300})
@@ -471,7 +454,7 @@ def test_the_hybrid_as_printed_is_right_or_given_up() -> None:
 
 
 def test_the_hybrid_is_given_up_after_its_rounds() -> None:
-    network = random_grid(np.random.default_rng(6), (4, 6), 4)
+    network = random_grid((4, 6), 4, 6)
     result = preflow.grid_cut(network, method="cuda-hybrid", options={"cycles": 1, "rounds": 1})
     assert result.status == "unproved"
     assert "1 rounds; 1 rounds were not enough, while excess of" in result.stats.reason

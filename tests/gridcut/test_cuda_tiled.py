@@ -41,7 +41,7 @@ IN_SLABS = {"slab_bytes": 1}
 def random_grid(
     shape: tuple[int, ...],
     connectivity: Any,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     *,
     symmetric: bool = False,
     largest: int = 20,

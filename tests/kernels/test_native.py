@@ -25,6 +25,7 @@ from preflow.registry import PROBLEMS, files_of, problem_of
 from tests.support import native_samples
 from tests.support.native_samples import Inner, Outer
 from tests.support.paths import ROOT
+from tests.support.processes import hasty_switches
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 DTYPES = ("bool", *INTEGERS, "float32", "float64")
@@ -33,6 +34,7 @@ needs_compiler = pytest.mark.skipif(
     subprocess.run([sys.executable, ROOT / "native" / "build.py", "--check"], check=False).returncode != 0,
     reason="the kernels cannot be compiled here",
 )
+
 needs_library = pytest.mark.skipif(kernels.native is None, reason="no compiled kernels: make native")
 
 
@@ -120,9 +122,8 @@ def test_every_kind_of_argument_arrives_as_with_numba(library: Any) -> None:
 def test_threads_that_call_at_the_same_time_first_get_what_one_gets(library: Any) -> None:
     """Every round has new classes of tuples, whose names all threads look for, and new entries."""
     threads, values = 8, np.arange(3.0)
-    begin, old = threading.Barrier(threads), sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
+    begin = threading.Barrier(threads)
+    with hasty_switches(), ThreadPoolExecutor(threads) as pool:
         for number in range(100):
             fresh = type(f"Fresh{number}", (Outer,), {"__module__": "tests.support"})
             argument, first = (fresh(None, True, None),), entry(library, native_samples.first)
@@ -131,11 +132,8 @@ def test_threads_that_call_at_the_same_time_first_get_what_one_gets(library: Any
                 begin.wait()
                 return library.kind(argument), first(values + 1)
 
-            with ThreadPoolExecutor(threads) as pool:
-                found = set(pool.map(call, range(threads)))
+            found = set(pool.map(call, range(threads)))
             assert found == {(f"<tests.support.Fresh{number}>(n?n)", (1.0, 3, 8))}
-    finally:
-        sys.setswitchinterval(old)
 
 
 @needs_library

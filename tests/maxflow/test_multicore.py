@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -16,11 +15,11 @@ from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES, with_terminals_apart
 from preflow.graph.residual import build_residual
 from preflow.maxflow.problem import METHODS
-from preflow.parallel import thread_pool
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 from preflow.stats import RELABELS
 from tests.support.oracles import edmonds_karp
+from tests.support.processes import let_a_thread_fail
 from tests.support.strategies import SmallProblem, float_capacities, small_problems
 
 PARALLEL = [method.name for method in preflow.methods("max_flow") if method.parallel]
@@ -139,17 +138,7 @@ def test_stop_flag_raised_before_the_start(method: str, threads: int) -> None:
 
 @pytest.mark.parametrize("method", PARALLEL)
 def test_failure_of_one_thread_ends_all(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_on_threads = thread_pool.run_on_threads
-
-    def failing_run(share: thread_pool.Share, num_threads: int, on_failure: Callable[[], None]) -> None:
-        def share_or_fail(thread: int) -> None:
-            if thread == 2:
-                raise ZeroDivisionError
-            share(thread)
-
-        run_on_threads(share_or_fail, num_threads, on_failure)
-
-    monkeypatch.setattr(thread_pool, "run_on_threads", failing_run)
+    let_a_thread_fail(monkeypatch)
     problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
     with pytest.raises(ZeroDivisionError):
         preflow.max_flow(problem, method=method, threads=4, options=EAGER.get(method))

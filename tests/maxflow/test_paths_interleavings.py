@@ -333,15 +333,9 @@ test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 def test_expressions_hide_no_value() -> None:
-    """No expression hides a value from the explorer, whose states have local variables only."""
-    stepping = {
-        name
-        for module in (atomics, idle, queues, searching, multicore_paths)
-        for name, value in vars(module).items()
-        if callable(value) and name[0].islower() and not name.startswith(("make", "slot", "owner_of"))
-    }
-    for module in (multicore_paths,):
-        assert hidden_values(module, stepping) == []
+    assert (
+        hidden_values((multicore_paths,), (idle, queues, searching), alone=("make", "slot", "owner_of")) == []
+    )
 
 
 if __name__ == "__main__":

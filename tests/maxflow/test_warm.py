@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import sys
-import threading
 import time
 from typing import Any
 
@@ -24,6 +22,7 @@ from preflow.maxflow import policy, warm
 from preflow.maxflow.warm import any_pair
 from preflow.solving.run import Control
 from tests.invariants.incremental_search import check_invariants
+from tests.support.processes import run_at_once
 
 #: Threads that wait for each other in every solve lose their turns to a test beside them.
 METHODS = [
@@ -635,34 +634,20 @@ def test_threads_share_a_solver(floats: bool) -> None:
     tail = np.concatenate([np.zeros(paths, dtype=np.int64), middle])
     head = np.concatenate([middle, np.full(paths, paths + 1)])
     solver = preflow.MaxFlow((tail, head, [1000 * factor] * (2 * paths)), 0, paths + 1)
-    failures: list[BaseException] = []
 
     def change(first: int) -> None:
-        try:
-            for path in range(first, paths, threads):
-                solver.set_capacity(path, path * factor)
-                if path % 3 == 0:
-                    result = solver.solve()
-                    result.verify()
-                    assert result.source_side()[0]
-                if path % 10 == first:
-                    other = copy.copy(solver)
-                    other.set_capacity(path, 0)
-                    other.solve().verify()
-        except BaseException as error:
-            failures.append(error)
+        for path in range(first, paths, threads):
+            solver.set_capacity(path, path * factor)
+            if path % 3 == 0:
+                result = solver.solve()
+                result.verify()
+                assert result.source_side()[0]
+            if path % 10 == first:
+                other = copy.copy(solver)
+                other.set_capacity(path, 0)
+                other.solve().verify()
 
-    started = [threading.Thread(target=change, args=(first,)) for first in range(threads)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in started:
-            thread.start()
-        for thread in started:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    assert not failures
+    run_at_once(change, threads)
     expected = sum(range(paths)) * factor
     for each in (solver, copy.deepcopy(solver), pickle.loads(pickle.dumps(solver))):
         result = each.solve()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import sys
-import threading
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 
 import preflow
 from preflow.errors import CapacityOverflowError, InfeasibleError, InvalidInputError
+from tests.support.processes import run_at_once
 
 #: Threads that wait for each other in every solve lose their turns to a test beside them.
 METHODS = [
@@ -154,30 +153,16 @@ def test_threads_share_a_solver() -> None:
     arcs, threads = 400, 4
     tail = np.zeros(arcs, dtype=np.int64)
     solver = preflow.MinCostFlow((tail, tail + 1, [1] * arcs, [0] * arcs), [arcs, -arcs])
-    failures: list[BaseException] = []
 
     def change(first: int) -> None:
-        try:
-            for arc in range(first, arcs, threads):
-                solver.set_cost(arc, arc)
-                solver.set_lower(arc, 1)
-                if arc % 40 == first:
-                    solver.solve().verify()
-                    copy.copy(solver).set_cost(arc, 0)
-        except BaseException as error:
-            failures.append(error)
+        for arc in range(first, arcs, threads):
+            solver.set_cost(arc, arc)
+            solver.set_lower(arc, 1)
+            if arc % 40 == first:
+                solver.solve().verify()
+                copy.copy(solver).set_cost(arc, 0)
 
-    started = [threading.Thread(target=change, args=(first,)) for first in range(threads)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in started:
-            thread.start()
-        for thread in started:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    assert not failures
+    run_at_once(change, threads)
     assert solver.solve().cost == sum(range(arcs))
     assert solver.network.lower is not None
     assert solver.network.lower.tolist() == [1] * arcs

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 import numba
@@ -67,15 +64,13 @@ from preflow.parallel.worklist import (
     make_worklist,
     take_chunk,
 )
-from tests.support.paths import ROOT
+from tests.support.processes import PLAIN, found_in_child, run_in_plain_python
 from tests.support.strategies import SmallProblem, small_problems
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 INTEGERS = (np.int32, np.int64, np.uint32, np.uint64)
 DTYPES = (*INTEGERS, np.float64)
 TEAM_SIZES = (1, 2, 3, 8, 32)
-#: Whether kernels are plain Python: test_plain_python runs some of these tests so.
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 
 def run_together(share: Callable[[int], object], num_threads: int) -> list[Any]:
@@ -557,23 +552,12 @@ def search_in_a_child(results: Any) -> None:
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_team_in_another_process(method: str) -> None:
-    if method not in multiprocessing.get_all_start_methods():
-        pytest.skip(f"{method} is not known here")
     run_together(lambda thread: None, 8)
-    context: Any = multiprocessing.get_context(method)
-    expected, results = context.Queue(), context.Queue()
+    expected: SimpleQueue[Any] = SimpleQueue()
     search_in_a_child(expected)
-    child = context.Process(target=search_in_a_child, args=(results,))
-    child.start()
-    try:
-        reached, total, threads = results.get(timeout=300)
-    finally:
-        child.join(10)
-        if child.is_alive():
-            child.kill()
+    reached, total, threads = found_in_child(method, search_in_a_child)
     assert (reached, total) == expected.get(timeout=10)[:2]
     assert threads == 2, "a child has no thread but those that it started"
-    assert child.exitcode == 0
 
 
 # The worklist
@@ -946,16 +930,5 @@ def test_wide_level(threads: int, width: int, enough: int, expected: bool) -> No
 
 def test_plain_python() -> None:
     """The kernels also run without Numba, on one thread: an operation on entries is then not atomic."""
-    if PLAIN:
-        pytest.skip("this is it")
     tests = "atomic_operations or fetch_add_loses or makes_a_lock or small_networks"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", tests, __file__]
-    done = subprocess.run(
-        command,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout
+    run_in_plain_python("-k", tests, __file__)

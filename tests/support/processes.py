@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,11 +19,6 @@ from .paths import ROOT
 
 #: Whether kernels are plain Python: see :func:`run_in_plain_python`.
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-
-
-def obey_ctrl_c() -> None:
-    """Let a child process obey SIGINT, which children of a background process ignore."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run_in_plain_python(*arguments: str) -> None:

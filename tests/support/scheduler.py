@@ -33,7 +33,7 @@ import re
 import sys
 import textwrap
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -601,13 +601,27 @@ def mutated_tree(function: Callable[..., Any], mark: str, new: str) -> ast.Modul
     return exchanged
 
 
-def hidden_values(module: ModuleType, stepping: set[str]) -> list[str]:
-    """Return the expressions that hold the value of one call to a function in `stepping` during another step.
+def hidden_values(
+    modules: Sequence[ModuleType],
+    others: Sequence[ModuleType] = (),
+    *,
+    alone: tuple[str, ...] = ("make",),
+    steps: set[str] | None = None,
+) -> list[str]:
+    """Return the expressions in modules that hide a value from the explorer, whose states have locals only.
 
-    That is another such call, or a plain store into an array. Operands of ``and`` and ``or`` are fine: the
-    first is settled before the second begins. So are the places of arcs, which no thread writes.
+    They hold the value of one step during another one. Steps are atomic operations and calls of functions in
+    `steps`, by default of those of all modules whose names do not begin with `alone`. A plain store into an
+    array is one, too. Operands of ``and`` and ``or`` are fine: the first is settled before the second begins.
+    So are the places of arcs, which no thread writes.
     """
-    stepping = stepping - vars(arcs).keys()
+    stepping = {
+        name
+        for module in (atomics, *(() if steps is not None else (*modules, *others)))
+        for name, value in vars(module).items()
+        if callable(value) and name[0].islower() and not name.startswith(alone)
+    }
+    stepping = (stepping | (steps or set())) - vars(arcs).keys()
 
     def steps(node: ast.AST) -> bool:
         return any(
@@ -618,7 +632,8 @@ def hidden_values(module: ModuleType, stepping: set[str]) -> list[str]:
         )
 
     found = []
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
+    nodes = ((module, node) for module in modules for node in ast.walk(ast.parse(inspect.getsource(module))))
+    for module, node in nodes:
         if isinstance(node, ast.BinOp | ast.Compare | ast.Tuple | ast.Call | ast.Subscript):
             hides = sum(map(steps, ast.iter_child_nodes(node))) > 1
         elif isinstance(node, ast.Assign):

@@ -30,6 +30,18 @@ def until(holds: Callable[[], Any], seconds: float = 30.0) -> None:
         time.sleep(0.01)
 
 
+def drag(page: Any, tool: str, *points: tuple[float, float]) -> None:
+    """Take a tool of a page of Playwright, and drag it over parts of the stage."""
+    page.click(f".tool-{tool}")
+    frame = page.locator(".stage").bounding_box()
+    places = [(frame["x"] + x * frame["width"], frame["y"] + y * frame["height"]) for x, y in points]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=4)
+    page.mouse.up()
+
+
 def settled(session: Session) -> View:
     """Wait until the session has nothing left to do, and return the view."""
     until(lambda: not session.view.busy and (not session.view.ready or is_proved(session.view)))

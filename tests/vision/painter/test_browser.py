@@ -18,7 +18,7 @@ from preflow.vision import Paint, Painting, Volume, grabcut, segment, segment_la
 from preflow.vision.painter import widget as widget_module
 from preflow.vision.painter.server import Server
 from preflow.vision.painter.session import Session
-from tests.vision.painter.pages import picture, settled, until
+from tests.vision.painter.pages import drag, picture, settled, until
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
 pytest.importorskip("uvicorn")
@@ -465,18 +465,8 @@ def test_the_widget_in_a_page(browser: Any, monkeypatch: pytest.MonkeyPatch) -> 
         page.wait_for_selector(".preflow-paint.cell[data-revision]")
         assert page.get_by_text("Open …").is_hidden()
 
-        def drag(tool: str, *points: tuple[float, float]) -> None:
-            page.click(f".tool-{tool}")
-            frame = page.locator(".stage").bounding_box()
-            places = [(frame["x"] + x * frame["width"], frame["y"] + y * frame["height"]) for x, y in points]
-            page.mouse.move(*places[0])
-            page.mouse.down()
-            for place in places[1:]:
-                page.mouse.move(*place, steps=4)
-            page.mouse.up()
-
-        drag("object", (0.4, 0.4), (0.6, 0.5))
-        drag("background", (0.05, 0.05), (0.9, 0.06))
+        drag(page, "object", (0.4, 0.4), (0.6, 0.5))
+        drag(page, "background", (0.05, 0.05), (0.9, 0.06))
         page.wait_for_selector(".preflow-paint[data-proved=true]", timeout=30_000)
         assert cell.mask is not None
         assert (cell.mask == same(cell._session).mask).all()

@@ -20,7 +20,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.support.paths import ROOT
-from tests.vision.painter.pages import until
+from tests.vision.painter.pages import drag, until
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -141,24 +141,14 @@ def test_paint_in_jupyter(address: str) -> None:
         page.wait_for_selector(".preflow-paint.cell[data-revision]")
         page.wait_for_function("() => !!document.querySelector('.preflow-paint .stage')?.offsetHeight")
 
-        def drag(tool: str, *points: tuple[float, float]) -> None:
-            page.click(f".tool-{tool}")
-            frame = page.locator(".stage").bounding_box()
-            places = [(frame["x"] + x * frame["width"], frame["y"] + y * frame["height"]) for x, y in points]
-            page.mouse.move(*places[0])
-            page.mouse.down()
-            for place in places[1:]:
-                page.mouse.move(*place, steps=4)
-            page.mouse.up()
-
         def overlay() -> list[int]:
             script = "canvas => Array.from(canvas.getContext('2d').getImageData(20, 60, 1, 1).data)"
             found: list[int] = page.locator("canvas.overlay").evaluate(script)
             return found
 
         assert overlay()[3] == 0, "nothing is dim before the first cut"
-        drag("object", (0.4, 0.4), (0.6, 0.5))
-        drag("background", (0.05, 0.05), (0.9, 0.06))
+        drag(page, "object", (0.4, 0.4), (0.6, 0.5))
+        drag(page, "background", (0.05, 0.05), (0.9, 0.06))
         page.wait_for_selector(".preflow-paint[data-proved=true]")
         assert overlay() == [0, 0, 0, 160], "the background is dim"
         run(1)
@@ -167,7 +157,7 @@ def test_paint_in_jupyter(address: str) -> None:
         text = output.inner_text()
         assert text.startswith("equal True size"), text
         assert int(text.split()[-1]) > 1000
-        drag("background", (0.5, 0.7), (0.6, 0.7))
+        drag(page, "background", (0.5, 0.7), (0.6, 0.7))
         page.wait_for_selector(".preflow-paint[data-proved=false], .preflow-paint:not([data-proved])")
         page.wait_for_selector(".preflow-paint[data-proved=true]")
         run(1)
