@@ -11,6 +11,9 @@ import pytest
 import scipy.sparse
 
 import preflow
+from preflow.assignment import push_relabel
+from preflow.graph.cost_input import as_costs
+from preflow.graph.costs import SparseCosts
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.maxflow.problem import METHODS
 from preflow.solving.dispatch import find_method
@@ -188,3 +191,88 @@ def test_pr(k: float) -> None:
             options={"relabel_period": k},
         )
         assert (found.cardinality, found.stats.pushes) == pushes_of_algorithm_1(allowed, k), seed
+
+
+def refine_as_printed(form: str, cost: list[list[int]], price: list[int], epsilon: int) -> tuple[int, int]:
+    """Return the pushes and relabels of a refine by algorithm 5.0, 5.1 or 5.2 of Łupińska, from no flow.
+
+    `price` of rows and then of columns is changed in place. The oldest active vertex comes first. In 5.0 all
+    residual arcs of negative reduced cost are saturated; these are arcs of the graph, since there is no flow.
+    """
+    n = len(cost)
+    flow: set[tuple[int, int]] = set()
+
+    def arcs(v: int) -> list[tuple[int, int]]:
+        """Return the heads and costs of the residual arcs of a vertex."""
+        if v < n:
+            return [(n + y, cost[v][y]) for y in range(n) if (v, y) not in flow]
+        return [(x, -cost[x][v - n]) for x in range(n) if (x, v - n) in flow]
+
+    def is_admissible(v: int, w: int, c: int) -> bool:
+        bound = 0.0 if form != "5.1" else 0.5 * epsilon if v < n else -0.5 * epsilon
+        return c + price[v] - price[w] < bound
+
+    def send(v: int, w: int) -> None:
+        if v < n:
+            flow.add((v, w - n))
+        else:
+            flow.remove((w, v - n))
+        excess[v] -= 1
+        excess[w] += 1
+
+    excess = [1] * n + [-1] * n
+    for x in range(n):
+        if form == "5.0":
+            for w, c in arcs(x):
+                if is_admissible(x, w, c):
+                    send(x, w)
+        else:
+            price[x] = -min(c - price[w] + (0 if form == "5.1" else epsilon) for w, c in arcs(x))
+    pushes = relabels = 0
+    active = deque(v for v in range(2 * n) if excess[v] > 0)
+    while active:
+        v = active.popleft()
+        while excess[v] > 0:
+            w = next((w for w, c in arcs(v) if is_admissible(v, w, c)), None)
+            if w is None:
+                less = 0 if form == "5.1" and v < n else epsilon
+                price[v] = max(price[w] - c for w, c in arcs(v)) - less
+                relabels += 1
+                continue
+            send(v, w)
+            pushes += 1
+            if excess[w] == 1:
+                active.append(w)
+    assert excess == [0] * (2 * n)
+    return pushes, relabels
+
+
+@pytest.mark.parametrize(("form", "name"), [("5.0", "generic"), ("5.1", "csa"), ("5.2", "mixed")])
+def test_refines_of_cost_scaling(form: str, name: str) -> None:
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        n, epsilon = int(rng.integers(1, 7)), 2 * int(rng.integers(1, 9))
+        cost = rng.integers(1, 60, (n, n))
+        price = rng.integers(-40, 1, 2 * n)
+        price[:n] -= 40 * (form == "5.0")  # so that some arcs have a negative reduced cost
+        costs = as_costs(scipy.sparse.csr_array(cost), False)
+        assert isinstance(costs, SparseCosts)
+        network = push_relabel.make_network(costs, 0, 1, np.int64, np.zeros(1, np.int64))
+        network.price[:] = price
+        delta, offset = (epsilon // 2, epsilon // 2) if name == "csa" else (epsilon, 0)
+        step = push_relabel.Step(
+            delta=np.int64(delta),
+            offset=np.int64(offset),
+            floor=np.int64(-(10**9)),
+            rows=np.uint64(n),
+            columns=np.uint64(n),
+            keep_flow=name == "generic",
+            newest_first=False,
+            updates=False,
+        )
+        control = Control()
+        push_relabel.refine(network, step, np.uint64(10**6), False, control.monitor())
+        printed = price.tolist()
+        expected = refine_as_printed(form, cost.tolist(), printed, epsilon)
+        assert (int(control.counts[PUSHES]), int(control.counts[RELABELS])) == expected, seed
+        assert network.price.tolist() == printed
