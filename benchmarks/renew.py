@@ -98,6 +98,7 @@ RENEWALS = (
     ),
     Renewal("matching-threads", "gpu", 2, f"benchmarks matching --threads 1,16 {_ALONE}"),
     Renewal("general-threads", "gpu", 5, "benchmarks.scripts.general_matching_threads --out FILE"),
+    Renewal("weighted-threads", "gpu", 5, "benchmarks.scripts.general_matching_threads --weights --out FILE"),
     Renewal("assignment-threads", "gpu", 1, "benchmarks.scripts.assignment_threads FILE"),
     Renewal("min-cost-threads", "gpu", 3, "benchmarks.scripts.min_cost_threads FILE"),
     Renewal(
@@ -114,6 +115,7 @@ RENEWALS = (
         f"{_methods('serial-hi-pr', 'cuda-push-relabel')}",
     ),
     Renewal("flow-batch", "gpu", 4, "benchmarks.scripts.flow_batch FILE"),
+    Renewal("matching-batch", "gpu", 2, "benchmarks.scripts.matching_batch FILE"),
     Renewal("grids-gpu", "gpu", 5, "benchmarks.scripts.grid_gpu FILE"),
     Renewal(
         "matching-gpu", "gpu", 3, f"benchmarks matching --threads 1 {_ALONE} {_methods(*MATCHING_ON_GPU)}"

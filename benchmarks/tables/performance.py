@@ -218,16 +218,16 @@ def calls_on_threads(name: str) -> list[Threads]:
     ]
 
 
-def blossoms_on_threads(name: str) -> list[Threads]:
-    """Return ``multicore-blossom`` beside ``serial-blossom``."""
+def blossoms_on_threads(name: str, method: str = "blossom") -> list[Threads]:
+    """Return ``multicore-blossom`` beside ``serial-blossom``, or two methods of another kind."""
     found: dict[str, dict[tuple[str, int], float]] = {}
     for row in read(name).rows:
         found.setdefault(row["graph"], {})[row["method"], row["threads"]] = row["median"]
     return [
         Threads(
             graph,
-            times["serial-blossom", 1],
-            {count: time for (method, count), time in times.items() if method == "multicore-blossom"},
+            times[f"serial-{method}", 1],
+            {count: time for (each, count), time in times.items() if each == f"multicore-{method}"},
         )
         for graph, times in found.items()
     ]
@@ -308,16 +308,24 @@ def small_calls(name: str) -> Table:
     return Table(["call", "beside", "preflow, µs", "time", "instructions"], rows)
 
 
-def flow_batch(name: str) -> Table:
-    """Return batches of networks and grids beside loops of single calls: how many times as fast they are."""
+#: The ways to solve a batch, by their names in a record, and the heads of their columns.
+WAYS = {
+    "1 threads": "1 thread",
+    "4 threads": "4 threads",
+    "16 threads": "16 threads",
+    "GPU, from and to the host": "GPU",
+}
+
+
+def beside_loop(name: str, ways: Mapping[str, str] = WAYS) -> Table:
+    """Return batches beside loops of single calls: how many times as fast they are."""
     rows = []
     for row in read(name).rows:
         times = row["seconds"]
         loop = times["loop of single calls"]
-        columns = ("1 threads", "4 threads", "16 threads", "GPU, from and to the host")
-        cells = [times_as_fast(loop / time) if (time := times.get(key)) else "" for key in columns]
+        cells = [times_as_fast(loop / time) if (time := times.get(way)) else "" for way in ways]
         rows.append([row["instance"], f"{row['items']:,}", *cells])
-    return Table(["batch", "items", "1 thread", "4 threads", "16 threads", "GPU"], rows)
+    return Table(["batch", "items", *ways.values()], rows)
 
 
 def beside_best(name: str, *keys: str) -> Table:
@@ -579,7 +587,7 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         "flow-memory": Shown(flow_memory, ("flow-memory",)),
         "flow-threads": _threads("flow-threads", calls_on_threads, "network"),
         "flow-gpu": Shown(flow_gpu, ("flow-gpu",)),
-        "flow-batch": Shown(flow_batch, ("flow-batch",)),
+        "flow-batch": Shown(beside_loop, ("flow-batch",)),
         "small-calls": Shown(small_calls, ("small-calls",)),
         "traps": Shown(lambda name: beside_best(name, "problem", "threads"), ("traps",)),
         "choice": Shown(lambda name: beside_best(name, "families", "form", "threads"), ("choice",)),
@@ -603,6 +611,16 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         ),
         "general-peers": _peers("general-matching", "", "graph"),
         "general-threads": _threads("general-threads", blossoms_on_threads, "graph", "`serial-blossom`"),
+        "weighted-threads": _threads(
+            "weighted-threads",
+            lambda name: blossoms_on_threads(name, "weighted-blossom"),
+            "graph",
+            "`serial-weighted-blossom`",
+        ),
+        "matching-batch": Shown(
+            lambda name: beside_loop(name, {**WAYS, "GPU, arrays there": "GPU, matrices there"}),
+            ("matching-batch",),
+        ),
         "locally-dominant": Shown(locally_dominant, ("locally-dominant",)),
         "assignment-peers": _peers("assignment", "linear_assignment", "costs"),
         "assignment-threads": _threads(
