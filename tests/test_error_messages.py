@@ -294,3 +294,81 @@ def test_missing_packages_are_extras_and_said_in_one_form() -> None:
         named = re.findall(r"""(?:needed_for|MissingDependencyError)\([^()]*, "(\w+)"\)""", source)
         named += re.findall(r"""install\(["'](\w+)["']\)""", source)
         assert extras.keys() >= set(named)
+
+
+ARCS = (np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([3, 2, 1]))
+ROWS = [[0, 1, 2], [1, 2, 3]]
+#: Calls with input of a form that cannot be read, and what the error says of it.
+FORMS: dict[str, tuple[Callable[[], Any], str]] = {
+    "edges as lists": (lambda: preflow.matching(ROWS), "[tuple(edge) for edge in edges]"),
+    "edges as lists, with costs": (lambda: preflow.min_cost_flow(ROWS), "[tuple(edge) for edge in edges]"),
+    "edges as lists, of a network": (lambda: preflow.max_flow(ROWS, 0, 1), "[tuple(edge) for edge in edges]"),
+    "edges as rows": (lambda: preflow.matching(np.array(ROWS)), "tuple(edges.T)"),
+    "edges as rows, of a batch": (lambda: preflow.matching_batch([np.array(ROWS)]), "tuple(edges.T)"),
+    "numbers of vertices as floats": (
+        lambda: preflow.max_flow((ARCS[0] * 1.0, *ARCS[1:]), 0, 2),
+        "tail.astype(int)",
+    ),
+    "slopes by pair": (
+        lambda: preflow.parametric_max_flow(ARCS, {(0, 1): 2}, 0, 2),
+        "slope is a dict: give a list of numbers, in the order",
+    ),
+    "slopes in a generator": (
+        lambda: preflow.parametric_max_flow(ARCS, iter([2, 0, 0]), 0, 2),
+        "slope is a list_iterator: list(slope)",
+    ),
+    "constants by pair": (
+        lambda: preflow.parametric_max_flow(ARCS, [2, 0, 0], 0, 2, constant={0: 1}),
+        "constant is a dict",
+    ),
+    "capacities as a set": (lambda: preflow.max_flow((*ARCS[:2], {1, 2, 3}), 0, 2), "capacity is a set"),
+    "a list for from_dict": (
+        lambda: preflow.FlowNetwork.from_dict(ROWS),  # type: ignore[arg-type]
+        "from_dict takes {tail: {head: number}}, not list; from_edges takes tuples",
+    ),
+    "one network of a batch": (
+        lambda: preflow.max_flow_batch(preflow.FlowNetwork.from_arrays(*ARCS), 0, 2),  # type: ignore[arg-type]
+        "such as [network]",
+    ),
+    "no networks": (
+        lambda: preflow.FlowNetworkBatch.from_networks(None),  # type: ignore[arg-type]
+        "networks must be a list, got NoneType",
+    ),
+    "one odd vertex": (
+        lambda: reductions.t_join(ARCS, 3),  # type: ignore[arg-type]
+        "odd must be a list, got int: 3",
+    ),
+    "ends that are no pair": (
+        lambda: preflow.max_flow(TABLE, "x", "y", ends=3),  # type: ignore[arg-type]
+        "ends are two names of columns, got 3",
+    ),
+    "an array as the name of an attribute": (
+        lambda: preflow.max_flow(WEIGHED, "a", "b", capacity=np.ones(3)),  # type: ignore[arg-type]
+        "numbers of edges are beside their ends",
+    ),
+    "a ragged section": (lambda: reductions.ultimate_pit([[[1, 2], [3]]]), "values is not an array"),
+    "ragged profits": (
+        lambda: reductions.select_projects([[1], [2, 3]], [(0, 1)]),
+        "profit is not an array",
+    ),
+    "three arrays of requirements": (
+        lambda: reductions.select_projects([1, -1], ([0], [1], [2])),  # type: ignore[arg-type]
+        "requires must be (project, required), got 3 entries",
+    ),
+    "ragged distances": (
+        lambda: vision.LabelEnergy.from_arrays(np.zeros((2, 3, 3)), [[0, 1], [1]]),
+        "distance is not an array",
+    ),
+    "a number of paths past int64": (
+        lambda: reductions.disjoint_paths((*ARCS, ARCS[2]), 0, 2, count=2**70),
+        "count must be at most",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "advice"), FORMS.values(), ids=FORMS)
+def test_input_of_another_form_is_an_error_that_names_the_way_out(
+    call: Callable[[], Any], advice: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=re.escape(advice)):
+        call()

@@ -20,9 +20,9 @@ from tests.support.sample import Sample
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 2169,  # aliases of arrays have types; errors name items, of batches too; locks of first calls
-    "assignment": 12064,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
-    "bipartite": 5230,  # columns of tables are named; small calls
+    ".": 2181,  # aliases of arrays have types; errors name items, of batches too; locks of first calls
+    "assignment": 12076,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
+    "bipartite": 5238,  # columns of tables are named; small calls
     "certify": 5063,  # what a cut allows, with lower bounds; pits and rankings; pairs without a sort
     "cli": 4248,  # segment-labels of volumes; labels of images as pictures
     "connectivity": 1993,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
@@ -30,23 +30,23 @@ LINES = {
     "distributed": 7485,  # arguments by name
     "drawing": 886,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
-    "general_matching": 8236,  # weighted searches of several threads; batches on threads and GPUs
+    "general_matching": 8269,  # weighted searches of several threads; batches on threads and GPUs
     "generators": 4144,  # networks of energies, scale-free graphs; meshes as refinement numbers them
-    "graph": 12647,  # one reader of tables of all libraries, one of graphs; labelled matrices are no edges
-    "gridcut": 6811,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
+    "graph": 12689,  # one reader of tables of all libraries, one of graphs; labelled matrices are no edges
+    "gridcut": 6829,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
     "integrations": 4055,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3765,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 3071,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
     "maxflow": 12796,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5585,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
-    "papers": 7708,  # pieces of several solvers are beside them; locks, barriers; names as printed
+    "papers": 7724,  # pieces of several solvers are beside them; locks, barriers; names as printed
     "parallel": 3295,  # arcs of grids and of networks are read by the functions of network
-    "reductions": 6498,  # jobs in tables; diagonals, also of singular matrices; dearest pairs; assignments
+    "reductions": 6502,  # jobs in tables; diagonals, also of singular matrices; dearest pairs; assignments
     "solving": 2335,  # small instances by one kernel each; locks of what threads share
     "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
-    "transportation": 5505,  # masses may stay; large ones spoil no small ones; small items list all pairs
-    "vision": 10903,  # many labels in paint; holes in phases; partial labels of roof duality; layers
+    "transportation": 5517,  # masses may stay; large ones spoil no small ones; small items list all pairs
+    "vision": 10904,  # many labels in paint; holes in phases; partial labels of roof duality; layers
 }
 #: The most kinds of arguments of kernels.
 KINDS = 541

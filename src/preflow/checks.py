@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from numbers import Real
-from typing import SupportsFloat, cast
+from typing import SupportsFloat, TypeVar, cast
 
 import numpy as np
 
 from .arrays import AnyArray, Array
 from .errors import InvalidInputError, MissingDependencyError
+
+Item = TypeVar("Item")
 
 
 @contextmanager
@@ -51,6 +53,16 @@ def check_positive(name: str, value: float) -> float:
     if not number > 0:
         raise InvalidInputError(f"{name} must be positive, got {shown(value)}")
     return number
+
+
+def listed(values: Iterable[Item], name: str) -> list[Item]:
+    """Return the items of an iterable; raise InvalidInputError if it is none."""
+    try:
+        return list(values)
+    except TypeError:
+        raise InvalidInputError(
+            f"{name} must be a list, got {type(values).__name__}: {shown(values)}"
+        ) from None
 
 
 def check_word(name: str, value: str, words: Sequence[str]) -> str:

@@ -27,6 +27,7 @@ from .edge_tables import (
     has_text,
     in_known_form,
     is_frame,
+    kind_of,
     matrix_labels,
     read_by_form,
     refuse_lower_bounds,
@@ -111,7 +112,8 @@ def as_flow_network(network: NetworkInput, names: ColumnNames | None = None) -> 
         matrix = _dense_matrix(network, "network", ("tail", "head", "capacity"))
         if matrix.shape[0] != matrix.shape[1]:
             raise InvalidInputError(
-                f"a capacity matrix is square; this one has shape {matrix.shape}. Edges are a list of tuples"
+                f"a capacity matrix is square; this one has shape {matrix.shape}. Edges are a list of "
+                "tuples: [tuple(edge) for edge in edges]"
             )
         tail, head = np.nonzero(matrix)
         labels = matrix_labels(network)[1] if is_frame(network) else None
@@ -121,7 +123,7 @@ def as_flow_network(network: NetworkInput, names: ColumnNames | None = None) -> 
         "a network is a FlowNetwork, what read_dimacs returns for a .max file, a tuple (tail, head, "
         "capacity) of arrays, a list of such tuples, a table, a dictionary {tail: {head: capacity}}, a "
         f"square matrix of capacities, sparse or dense, or a graph of NetworkX, igraph or rustworkx, not "
-        f"{type(network).__name__}"
+        f"{kind_of(network)}"
     )
 
 
@@ -184,7 +186,7 @@ def as_bipartite_graph(graph: Any, names: ColumnNames | None = None) -> Bipartit
     raise InvalidInputError(
         "a bipartite graph is a BipartiteGraph, a tuple (row, column) of arrays, a list of such tuples, a "
         "table, a dictionary {row: [column, ...]}, a matrix, sparse or dense, or a graph of "
-        f"NetworkX, igraph or rustworkx, not {type(graph).__name__}"
+        f"NetworkX, igraph or rustworkx, not {kind_of(graph)}"
     )
 
 

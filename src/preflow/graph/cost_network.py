@@ -36,6 +36,7 @@ from .edge_tables import (
     find_columns,
     has_columns,
     in_known_form,
+    kind_of,
     name_of_cost,
     number_together,
     numbers_by_label,
@@ -569,7 +570,7 @@ def as_cost_network(network: NetworkInput, names: ColumnNames | None = None) -> 
     raise InvalidInputError(
         "a network with costs is a CostNetwork, what read_dimacs returns for a .min file, a tuple "
         "(tail, head, capacity, cost) of arrays, a list of such tuples, a table, a dictionary, a sparse "
-        f"matrix of costs, or a graph of NetworkX, igraph or rustworkx, not {type(network).__name__}"
+        f"matrix of costs, or a graph of NetworkX, igraph or rustworkx, not {kind_of(network)}"
     )
 
 

@@ -56,6 +56,8 @@ FIRST, SECOND = (tuple(pair[side] for pair in ENDS) for side in range(2))
 CAPACITY, COST, WEIGHT = ("capacity", "cap"), ("cost", "weight"), ("weight", "cost")
 LOWER, FLOW = ("lower",), ("flow",)
 AMOUNT, LABEL = ("supply", "mass"), ("vertex", "node", "name", "row", "column")
+#: What an array with a row for each edge has columns for, at most.
+MOST_COLUMNS = ("tail", "head", "capacity", "cost", "lower")
 #: Names of columns that cannot be ends.
 NUMBERS = frozenset((*CAPACITY, *COST, *LOWER, *FLOW, *AMOUNT))
 #: A number whose thousands are marked.
@@ -271,6 +273,16 @@ def _has_labels(side: Untyped) -> bool:
 def is_edge_list(values: object) -> TypeGuard[list[tuple[Any, ...]]]:
     """Return whether a list has a tuple for each edge. A list of lists is a matrix."""
     return isinstance(values, list) and bool(values) and all(isinstance(edge, tuple) for edge in values)
+
+
+def kind_of(given: Untyped) -> str:
+    """Return the type of what is no edges, for a message, and how edges by rows become some that are."""
+    kind = type(given).__name__
+    if isinstance(given, list) and given and all(isinstance(edge, list | np.ndarray) for edge in given):
+        return f"{kind}: of a list of lists, [tuple(edge) for edge in edges] makes tuples"
+    if isinstance(given, np.ndarray) and given.ndim == 2 and 2 <= given.shape[1] <= len(MOST_COLUMNS):
+        return f"{kind}: of an array with a row for each edge, tuple(edges.T) makes a tuple of its columns"
+    return kind
 
 
 def is_table(values: object) -> TypeGuard[Untyped]:
@@ -517,6 +529,11 @@ def read_dict(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribute
     that are no keys. Several numbers are a tuple. ``{(tail, head): number}`` is edges by pairs; where edges
     have several numbers, one alone is the cost.
     """
+    if not isinstance(adjacency, Mapping):
+        raise InvalidInputError(
+            f"from_dict takes {{tail: {{head: number}}}}, not {type(adjacency).__name__}; from_edges takes "
+            f"tuples, from_pandas tables, from_networkx graphs, from_scipy matrices, and from_arrays arrays"
+        )
     by_pairs = _read_pairs(adjacency, numbers)
     if by_pairs is not None:
         return by_pairs
@@ -623,6 +640,17 @@ def name_of_cost(data: Sequence[Mapping[str, Untyped]], name: str) -> str:
     return name if name in had or not had else had[0]
 
 
+def check_name(name: object) -> None:
+    """Raise InvalidInputError if an object cannot be the name of a column or an attribute."""
+    try:
+        hash(name)
+    except TypeError:
+        raise InvalidInputError(
+            f"expected the name of a column or an attribute, got {type(name).__name__}: numbers of edges are "
+            "beside their ends, in a tuple, a table or a graph"
+        ) from None
+
+
 def check_everywhere(values: Sequence[Untyped], name: str, edge: Callable[[int], str]) -> None:
     """Raise InvalidInputError if an attribute has the value None; `edge` names an edge by its number."""
     if None in values:
@@ -636,6 +664,7 @@ def check_attribute(data: Sequence[Mapping[str, Untyped]], attribute: str, argum
 
     `argument` is that of the caller's function that names the attribute.
     """
+    check_name(attribute)
     if not data or any(attribute in each for each in data):
         return
     hint = _perhaps_meant(argument, attributes_with_numbers(data))
@@ -1087,6 +1116,7 @@ class TableReader:
 
     def named(self, name: Hashable, argument: str = "") -> Hashable:
         """Return the column with a name that a caller gives, in any case unless it matters."""
+        check_name(name)
         exact = name in self.names or not isinstance(name, str)
         known, wanted = (self.names, name) if exact else (self.known(), str(name).strip().lower())
         if known.count(wanted) > 1:
@@ -1168,8 +1198,8 @@ class TableReader:
         them if the caller can.
         """
         if given is not None:
-            if isinstance(given, str) or len(given) != 2:
-                raise InvalidInputError(f"ends are two names of columns, got {given!r}")
+            if not isinstance(given, tuple | list) or len(given) != 2:
+                raise InvalidInputError(f"ends are two names of columns, got {shown(given)}")
             first, second = (self.named(name, "ends") for name in given)
             if first == second:
                 raise self.error(None, f"both ends of edges are in column {first!r}: name two columns")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
@@ -689,6 +689,12 @@ def as_array(values: ArrayLike, name: str) -> Array:
     if is_tensor(values):
         return host_array(values, name)
     check_not_masked(values, name)
+    if isinstance(values, Iterable) and not hasattr(values, "__len__"):
+        raise InvalidInputError(f"{name} is a {type(values).__name__}: list({name}) makes a list of it")
+    if isinstance(values, Mapping | Set):
+        raise InvalidInputError(
+            f"{name} is a {type(values).__name__}: give a list of numbers, in the order of what they are for"
+        )
     try:
         array = np.asarray(values)
         if array.dtype.kind == "f" and isinstance(values, list | tuple):
@@ -696,7 +702,7 @@ def as_array(values: ArrayLike, name: str) -> Array:
             large = np.isfinite(array) & (np.abs(array) >= np.float64(EXACT_FLOAT))
             return np.array(values, dtype=object) if large.any() else array  # integers may have been rounded
         return array
-    except (BufferError, OverflowError, ValueError) as error:
+    except (BufferError, OverflowError, RuntimeError, TypeError, ValueError) as error:
         raise InvalidInputError(f"{name} is not an array: {error}") from None
 
 
@@ -713,7 +719,8 @@ def check_vertex_ids(ids: AnyArray, name: str) -> AnyArray:
         return ids.astype(np.int64)
     if ids.dtype.kind not in "iu":
         labels = "; from_edges takes labels" if ids.dtype.kind in "OSU" else ""
-        raise InvalidInputError(f"{name} must hold integers, got dtype {ids.dtype}{labels}")
+        whole = f"; {name}.astype(int) cuts off fractions" if ids.dtype.kind == "f" else ""
+        raise InvalidInputError(f"{name} must hold integers, got dtype {ids.dtype}{labels or whole}")
     if ids.dtype.kind == "i" and int(ids.min()) < 0:
         raise InvalidInputError(f"{name} has a negative vertex: {int(ids.min())}")
     return ids

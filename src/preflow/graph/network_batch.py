@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..checks import listed
 from ..errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
 from ..solving.items import Items, gathered
 from ..solving.read_only import ReadOnlyArrays, read_only_view
@@ -270,7 +271,7 @@ class FlowNetworkBatch(Items[FlowNetwork], HostArrays, ReadOnlyArrays):
         >>> len(preflow.FlowNetworkBatch.from_networks([network, network]))
         2
         """
-        items = tuple(networks)
+        items = tuple(listed(networks, "networks"))
         for number, network in enumerate(items):
             if not isinstance(network, FlowNetwork):
                 raise InvalidInputError(f"item {number} is not a FlowNetwork but {type(network).__name__}")

@@ -45,6 +45,7 @@ from .edge_tables import (
     is_frame,
     is_table,
     is_unnamed,
+    kind_of,
     listed_once,
     number_together,
     other_names_by,
@@ -466,7 +467,7 @@ def as_undirected_graph(
         raise InvalidInputError(
             "a graph is an UndirectedGraph, a tuple (tail, head) or (tail, head, weight) of arrays, a list "
             "of such tuples, a table, a dictionary, a symmetric sparse matrix, or a graph of "
-            f"NetworkX, igraph or rustworkx, not {type(graph).__name__}"
+            f"NetworkX, igraph or rustworkx, not {kind_of(graph)}"
         )
     if name is not None:
         raise InvalidInputError(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, GraphInput, WeightInput
 from ..certify.exact import exact_total, near_and_gap, two_sum
 from ..certify.fields import checked_array, checked_number
+from ..checks import listed
 from ..drawing.axes import number
 from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CostOverflowError, InvalidInputError, VerificationError
@@ -437,7 +438,7 @@ def t_join(
     >>> join.verify()
     """
     read = _with_weights(as_undirected_graph(graph, weight, called="t_join").plain())
-    chosen = np.array(sorted({read.vertex(name) for name in odd}), dtype=np.int64)
+    chosen = np.array(sorted({read.vertex(name) for name in listed(odd, "odd")}), dtype=np.int64)
     return _t_join(read, chosen, **arguments)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, NetworkInput
 from ..certify.fields import check_array
+from ..checks import check_integer
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import InfeasibleFlowError, InvalidInputError, VerificationError
@@ -211,8 +212,8 @@ class PathsAsMinCostFlow(CostReduction[CheapPaths]):
             raise InvalidInputError(f"vertex {given.name(start)} is both source and sink")
         if disjoint not in ("arcs", "vertices", None):
             raise InvalidInputError(f"disjoint must be 'arcs', 'vertices' or None, got {disjoint!r}")
-        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-            raise InvalidInputError(f"count must be an integer of at least 1, or None, got {count!r}")
+        if count is not None:
+            count = check_integer("count", count)
         if disjoint is None and count != 1:
             raise InvalidInputError("several paths need disjoint='arcs' or disjoint='vertices'")
         n, open_ = given.num_vertices, given.capacity > 0

@@ -23,7 +23,7 @@ from ..checks import check_finite, check_word
 from ..drawing.images import draw_with_bar
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.block_model import BlockLayout, precedence_pattern
-from ..graph.network import read_signed
+from ..graph.network import as_array, read_signed
 from ..graph.scaling import is_close, size_of
 from ..maxflow.problem import METHODS
 from ..maxflow.serial_pseudoflow import PARENT, UP, PseudoflowOptions, make_records, merge_trees
@@ -239,7 +239,7 @@ def ultimate_pit(
     5
     """
     check_word("closure", closure, CLOSURES)
-    given: Array = np.ma.asanyarray(values)
+    given: Array = values if isinstance(values, np.ma.MaskedArray) else as_array(values, "values")
     if given.ndim != 3 or not given.size:
         raise InvalidInputError(f"values must have the shape (nx, ny, nz), with no 0, got {given.shape}")
     numbers: Array = np.ma.getdata(given)

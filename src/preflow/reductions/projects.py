@@ -31,7 +31,7 @@ from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
 from ..graph.edge_tables import labels_of, numbers_by_label
-from ..graph.network import INT64_MAX, FlowNetwork, check_ends, read_signed, vertex_ids
+from ..graph.network import INT64_MAX, FlowNetwork, as_array, check_ends, read_signed, vertex_ids
 from ..graph.scaling import is_close, size_of
 from ..maxflow.api import max_flow
 from ..maxflow.minimum_cuts import reached_by_residual_arcs
@@ -220,10 +220,12 @@ class ProjectsAsMinCut(FlowReduction[ProjectSelection]):
         labels, amounts = _with_labels(profit)
         if labels is not None:
             requires = _numbered(requires, labels)
-        count = np.size(np.asarray(amounts))
+        count = np.size(as_array(amounts, "profit"))
         profits = read_signed(amounts, count, "profit")
         check_finite("profit", profits)
         pairs = requires if isinstance(requires, tuple) else _columns(cast("ArrayLike", requires))
+        if len(pairs) != 2:
+            raise InvalidInputError(f"requires must be (project, required), got {len(pairs)} entries")
         project, required = (vertex_ids(part, "requires") for part in pairs)
         check_ends(project, required, count)
         more, less = np.flatnonzero(profits > 0), np.flatnonzero(profits < 0)
@@ -443,7 +445,7 @@ def _listed(labels: Untyped) -> list[Hashable]:
 
 def _columns(pairs: ArrayLike) -> tuple[Array, Array]:
     """Return the two columns of an array of pairs."""
-    array = np.asarray(pairs)
+    array = as_array(pairs, "requires")
     if array.size == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:

@@ -120,7 +120,8 @@ class LabelEnergy:
         if labels == 0:
             raise InvalidInputError("there are no labels: data has shape " + str(costs.shape))
         _check_count(labels)
-        if np.shape(distance) == (shape[-1],) * 2 != (labels,) * 2:
+        distance = host_array(distance, "distance")
+        if distance.shape == (shape[-1],) * 2 != (labels,) * 2:
             raise InvalidInputError(
                 f"data has {labels} labels and distance {shape[-1]}: labels are the first axis, and "
                 "numpy.moveaxis(data, -1, 0) brings the last one there"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...arrays import Array, NetworkInput, Vertices
 from ...certify.cut import cut_capacity
 from ...certify.flow import COARSE
+from ...checks import listed
 from ...cuda.runtime import Device
 from ...errors import InvalidInputError, UnboundedFlowError
 from ...graph.convert import as_flow_problem
@@ -141,12 +142,9 @@ def read_batch(
         batch = networks
         ends = [_terminals(batch, given, role) for given, role in ((source, "source"), (sink, "sink"))]
     else:
-        if isinstance(networks, FlowNetwork) or not isinstance(networks, Iterable):
-            raise InvalidInputError(
-                "networks must be a FlowNetworkBatch or an iterable of networks, got "
-                f"{type(networks).__name__}"
-            )
-        problems = list(networks)
+        if isinstance(networks, FlowNetwork):
+            raise InvalidInputError("networks must be a FlowNetworkBatch or a list, such as [network]")
+        problems = listed(networks, "networks")
         given_ends = [
             _each(given, len(problems), role) for given, role in ((source, "source"), (sink, "sink"))
         ]
