@@ -121,6 +121,17 @@ def test_algorithm_1_pushes_columns() -> None:
 
 
 @pytest.mark.usefixtures("_cpu_device")
+@pytest.mark.parametrize("name", ["G-PR-First", "G-PR-NoShr", "G-PR-Shr", "G-PR", "PR"])
+def test_one_path_takes_a_push_for_each_of_its_columns(name: str) -> None:
+    """Columns k have the rows k - 1 and k, and start with the first of them: all have to move on by one."""
+    allowed = np.eye(6, dtype=np.int8) + np.eye(6, k=1, dtype=np.int8)
+    result = preflow.bipartite_matching(allowed, method=name, warm_start=np.array([1, 2, 3, 4, 5, -1]))
+    result.verify()
+    assert result.cardinality == 6
+    assert result.stats.pushes == 6
+
+
+@pytest.mark.usefixtures("_cpu_device")
 @pytest.mark.parametrize("name", ["gpu-async", "CPU-GPU-Hybrid", "Lupinska", "gpu-color", "Hong", "Cihan"])
 @pytest.mark.parametrize(("family", "size"), [("rmf-wide", "4x3"), ("rlg-long", "6x9"), ("ac-dense", "14")])
 def test_printed_forms_find_the_cut(name: str, family: str, size: str) -> None:
