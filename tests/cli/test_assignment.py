@@ -10,26 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-from click.testing import CliRunner, Result
 
-from preflow.cli import app
 from preflow.errors import ParseError
 from preflow.generators import machol_wien_costs
 from preflow.io.costs import read_costs
+from tests.cli.test_cli import run, succeed
 
 #: Vertices 4 and 2 are rows; the arc from 2 to 1 is there twice.
 DIMACS = "c small\np asn 5 5\nn 4\nn 2\na 4 1 3\na 4 3 5\na 2 1 9\na 2 1 1\na 2 5 7\n"
 COSTS = [[4, 1, 3], [2, 0, 5], [3, 2, 2]]
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments, catch_exceptions=False)
-
-
-def succeed(*arguments: str) -> str:
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return re.sub(r"\x1b\[[0-9;]*m", "", result.stdout)
 
 
 @pytest.fixture

@@ -7,19 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from preflow.cli import app
 from preflow.errors import ParseError
 from preflow.io.undirected import read_undirected_graph
+from tests.cli.test_cli import run
 
 #: A triangle with a tail, whose best matching weighs 9, as lines and as the triangle of a matrix.
 LINES = "# a comment\n0 1 5\n1 2 6\n2 0 7\n2 3 4\n"
 MATRIX = "%%MatrixMarket matrix coordinate integer symmetric\n4 4 4\n2 1 5\n3 2 6\n3 1 7\n4 3 4\n"
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
 def written(folder: Path, name: str, content: str) -> str:

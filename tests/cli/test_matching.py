@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
-from preflow.cli import app
 from preflow.generators import bipartite_family
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
+from tests.cli.test_cli import run, succeed
 
 #: Rows 1 and 2 share column 1; row 3 has columns 1 and 2; an entry is zero.
 SMALL = "%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1 1\n2 1 1\n3 1 1\n3 2 1\n2 3 0\n"
@@ -25,16 +24,6 @@ def small(tmp_path: Path) -> str:
     path = tmp_path / "small.mtx.gz"
     path.write_bytes(gzip.compress(SMALL.encode()))
     return str(path)
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments, catch_exceptions=False)
-
-
-def succeed(*arguments: str) -> str:
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return re.sub(r"\x1b\[[0-9;]*m", "", result.stdout)
 
 
 def test_report(small: str) -> None:

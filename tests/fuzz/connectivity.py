@@ -163,6 +163,17 @@ def reaches_all(n: int, arcs: list[tuple[int, int]], left: set[int]) -> bool:
     return True
 
 
+def fewest_vertices(n: int, arcs: list[tuple[int, int]]) -> int:
+    """Return the smallest number of vertices to remove, by trying all sets."""
+    sizes = (
+        size
+        for size in range(n - 1)
+        for removed in combinations(range(n), size)
+        if not reaches_all(n, arcs, set(range(n)) - set(removed))
+    )
+    return next(sizes, n - 1)
+
+
 def check_connectivity(case: Case, tally: Tally) -> None:
     """Check edge and vertex connectivity."""
     n = case["n"]
@@ -177,13 +188,7 @@ def check_connectivity(case: Case, tally: Tally) -> None:
     parts = [*sides(n), *(set(range(n)) - side for side in sides(n))]
     exact = min(sum(u not in side and v in side for u, v in arcs) for side in parts)
     require(edges.value == exact, "a wrong edge connectivity", f"{edges.value}, not {exact}")
-    sizes = (
-        size
-        for size in range(n - 1)
-        for removed in combinations(range(n), size)
-        if not reaches_all(n, arcs, set(range(n)) - set(removed))
-    )
-    exact = next(sizes, n - 1)
+    exact = fewest_vertices(n, arcs)
     require(vertices.value == exact, "a wrong vertex connectivity", f"{vertices.value}, not {exact}")
     edges.verify()
     vertices.verify()
@@ -234,13 +239,7 @@ def check_for_networkx(case: Case, tally: Tally) -> None:
         arcs += [(v, u) for u, v in arcs]
     arcs = sorted(set(arcs))
     tally["solves"] += 5
-    sizes = (
-        size
-        for size in range(n - 1)
-        for removed in combinations(range(n), size)
-        if not reaches_all(n, arcs, set(range(n)) - set(removed))
-    )
-    exact = next(sizes, n - 1)
+    exact = fewest_vertices(n, arcs)
     found = backend.node_connectivity(graph)
     require(found == exact, "a wrong node connectivity", f"{found}, not {exact}")
     joined = {*arcs, *((v, u) for u, v in arcs)}

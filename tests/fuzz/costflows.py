@@ -309,11 +309,7 @@ def check_solve(
         tally["overflow"] += 1
         return
     except InvalidInputError as error:
-        require(
-            "sum to" in str(error) and sum_is_off(network),
-            f"a valid network is refused: {error}"[:40],
-            str(error),
-        )
+        check_unbalanced(network, error)
         tally["unbalanced"] += 1
         return
     except UnboundedCostError as error:
@@ -364,6 +360,12 @@ def is_rounded(network: preflow.CostNetwork) -> bool:
     """Whether the network has floats that are no integers, or integers of which floats skip some."""
     parts = (network.capacity, network.cost, network.lower, network.supply)
     return not all(part is None or is_integral(part) for part in parts)
+
+
+def check_unbalanced(network: preflow.CostNetwork, error: InvalidInputError) -> None:
+    """Check that supplies of a refused network do not sum to zero."""
+    right = "sum to" in str(error) and sum_is_off(network)
+    require(right, f"a valid network is refused: {error}"[:40], str(error))
 
 
 def may_overflow(network: preflow.CostNetwork) -> bool:
@@ -518,11 +520,7 @@ def check_most(case: Case, network: preflow.CostNetwork, arguments: dict[str, An
         tally["overflow"] += 1
         return
     except InvalidInputError as error:
-        require(
-            "sum to" in str(error) and sum_is_off(network),
-            f"a valid network is refused: {error}"[:40],
-            str(error),
-        )
+        check_unbalanced(network, error)
         return
     except InfeasibleFlowError as error:
         require(not feasible or is_rounded(network), "called infeasible, and is not", str(error))

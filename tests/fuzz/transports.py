@@ -119,18 +119,25 @@ def costs_of(case: Case) -> Any:
     return stack if case["kind"] == "stack" else stack[0]
 
 
-def check(case: Case, tally: Tally) -> None:
+def masses_of(case: Case) -> tuple[Any, Any] | None:
+    """Return the masses of all items, None where they do not fit their dtype."""
     n, m = case["shape"]
-    stack = case["kind"] == "stack"
     try:
         a, b = (np.array([side[i] for side in case["masses"]], case["mass_dtype"]) for i in range(2))
     except OverflowError:
+        return None
+    finite = all(np.isfinite(side).all() for side in (a, b))
+    return (a.reshape(-1, n), b.reshape(-1, m)) if finite else None
+
+
+def check(case: Case, tally: Tally) -> None:
+    n, m = case["shape"]
+    stack = case["kind"] == "stack"
+    masses = masses_of(case)
+    if masses is None:
         tally["too large"] += 1
         return
-    a, b = a.reshape(-1, n), b.reshape(-1, m)
-    if not all(np.isfinite(side).all() for side in (a, b)):
-        tally["too large"] += 1
-        return
+    a, b = masses
     costs = costs_of(case)
     arguments = (costs, a if stack else a[0], b if stack else b[0])
     if case["kind"] == "points":
@@ -405,15 +412,11 @@ def check_some(case: Case, tally: Tally) -> None:
     """Check a transport in which masses may stay."""
     n, m = case["shape"]
     stack, asked = case["kind"] == "stack", case["asked"]
-    try:
-        a, b = (np.array([side[i] for side in case["masses"]], case["mass_dtype"]) for i in range(2))
-    except OverflowError:
+    masses = masses_of(case)
+    if masses is None or not len(masses[0]):
         tally["too large"] += 1
         return
-    a, b = a.reshape(-1, n), b.reshape(-1, m)
-    if not all(np.isfinite(side).all() for side in (a, b)) or not len(a):
-        tally["too large"] += 1
-        return
+    a, b = masses
     costs = costs_of(case)
     exact_costs: list[Any] = case["costs"]
     if case["kind"] == "points":

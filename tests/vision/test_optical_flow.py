@@ -1,7 +1,6 @@
 """Optical flow: known motions, crops of real frames, .flo files, pictures, the command, bad input."""
 
 import gzip
-import importlib.util
 import sys
 
 import numpy as np
@@ -15,20 +14,15 @@ from preflow.io.flo import read_flo, write_flo
 from preflow.vision import endpoint_error, find_optical_flow, flow_picture, read_image, write_image
 from preflow.vision.matching_costs import Frame, checked_frame
 from preflow.vision.optical_flow import candidate_displacements
-from tests.support.paths import EXAMPLES
+from tests.support.paths import example
 
-DEMO = EXAMPLES / "optical_flow.py"
 METHODS = ("assignment", "expansion")
 WALL, FRONT = (-1, 2), (3, -4)
 
 
 @pytest.fixture(scope="module")
 def demo():
-    pytest.importorskip("skimage")
-    specification = importlib.util.spec_from_file_location("optical_flow", DEMO)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return example("optical_flow", "skimage")
 
 
 def smooth_texture(rng, shape, width=1.0):
@@ -252,7 +246,7 @@ def test_demo(demo, frames, tmp_path, monkeypatch, capsys):
     for path, frame in zip(paths, frames, strict=False):
         write_image(path, (255 * frame).astype(np.uint8))
     write_flo(tmp_path / "truth.flo", frames[2])
-    command = [DEMO.name, *map(str, paths), "--truth", str(tmp_path / "truth.flo"), "--max-displacement", "5"]
+    command = ["example", *map(str, paths), "--truth", str(tmp_path / "truth.flo"), "--max-displacement", "5"]
     monkeypatch.setattr(sys, "argv", [*command, "--out", str(tmp_path / "out")])
     demo.main()
     assert capsys.readouterr().out.count("mean endpoint error") == 2

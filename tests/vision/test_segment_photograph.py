@@ -1,6 +1,5 @@
 """Segmentation: the demo against an outline drawn by hand, seeds and pictures, and what must be refused."""
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -31,18 +30,12 @@ from preflow.vision import (
     write_image,
 )
 from preflow.vision.pictures import read_numbers
-from tests.support.paths import EXAMPLES
-
-DEMO = EXAMPLES / "segment_photograph.py"
+from tests.support.paths import example
 
 
 @pytest.fixture(scope="module")
 def demo():
-    pytest.importorskip("skimage")
-    specification = importlib.util.spec_from_file_location("segment_photograph", DEMO)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return example("segment_photograph", "skimage")
 
 
 @pytest.fixture(scope="module")

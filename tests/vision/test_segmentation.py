@@ -1,6 +1,5 @@
 """Mixtures, warm starts, GrabCut and volumes; a real brain against its white-matter map."""
 
-import importlib.util
 import math
 import sys
 
@@ -25,11 +24,10 @@ from preflow.vision import (
 )
 from preflow.vision.colour_models import Palette
 from tests.support.cuda_on_cpu.arrays import OnGpu
-from tests.support.paths import EXAMPLES
+from tests.support.paths import example
 from tests.support.tensors import Tensor
 
 SERIAL = {"method": "serial-incremental-bfs"}
-BRAIN = EXAMPLES / "segment_brain.py"
 
 
 def masks_at(shape, *places):
@@ -368,12 +366,7 @@ def test_overlay_of_a_scan_is_turned_as_its_affine_says():
 
 @pytest.fixture(scope="module")
 def brain():
-    for package in ("skimage", "nibabel", "imageio"):
-        pytest.importorskip(package)
-    specification = importlib.util.spec_from_file_location("segment_brain", BRAIN)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return example("segment_brain", "skimage", "nibabel", "imageio")
 
 
 @pytest.fixture

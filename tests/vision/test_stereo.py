@@ -1,6 +1,5 @@
 """Stereo: planes that are known, a crop of the motorcycle, pictures, the command, and what is refused."""
 
-import importlib.util
 import sys
 
 import numpy as np
@@ -11,19 +10,14 @@ from preflow.cli import app
 from preflow.errors import InvalidInputError
 from preflow.vision import bad_pixels, disparity_picture, match_stereo, read_image, write_image
 from preflow.vision.matching_costs import LARGEST_COST, OUTSIDE_COST, Frame, checked_frame, parabola_vertex
-from tests.support.paths import EXAMPLES
+from tests.support.paths import example
 
-DEMO = EXAMPLES / "stereo_motorcycle.py"
 NEAR, FAR = 7, 2
 
 
 @pytest.fixture(scope="module")
 def demo():
-    pytest.importorskip("skimage")
-    specification = importlib.util.spec_from_file_location("stereo_motorcycle", DEMO)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return example("stereo_motorcycle", "skimage")
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +166,7 @@ def test_demo(demo, tmp_path, monkeypatch, capsys, box):
     views = [tmp_path / name for name in ("left.png", "right.png")]
     for path, view in zip(views, box, strict=False):
         write_image(path, (255 * view).astype(np.uint8))
-    command = [DEMO.name, *map(str, views), "--max-disparity", "9", "--out", str(tmp_path / "out")]
+    command = ["example", *map(str, views), "--max-disparity", "9", "--out", str(tmp_path / "out")]
     monkeypatch.setattr(sys, "argv", command)
     demo.main()
     assert "minimum cuts" in capsys.readouterr().out
