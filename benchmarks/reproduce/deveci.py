@@ -127,6 +127,7 @@ CLAIMS: Mapping[str, str] = MappingProxyType(
         "G-HKDW": "1.30x",
         "P-DBFS": "2.82x",
         "G-HK": "G-HKDW is the better one",
+        "extremes": "12.6x on delaunay_n24, 0.31x on hugetrace-00000",
         "best": "61 % of the matrices",
         "active lists": "14 to 84 %",
         "shrinking": "2 to 8 %",
@@ -406,6 +407,8 @@ def comparisons(records: Sequence[InstanceRecord]) -> list[Comparison]:
         if ups and name != "G-PR":
             here = f"{geometric_mean(ups):.3g}x"
             rows.append(Comparison(f"G-PR over {name}", here, len(ups), CLAIMS[_code(name)]))
+            if _code(name) == "PR":
+                rows.append(_extremes(name, records, row, compared["G-PR"]))
     phases = _compared(times, PHASES)
     if ups := _ratios(phases.get("G-HK", ()), phases.get("G-HKDW", ())):
         here = f"{geometric_mean(ups):.3g}x, faster on {sum(up > 1.0 for up in ups)}"
@@ -461,6 +464,14 @@ def draw(records: Sequence[InstanceRecord], folder: Path) -> list[Path]:
 def _ratios(before: Row, after: Row) -> list[float]:
     """Return the speed-ups of the second over the first, on the instances on which both have a time."""
     return [b / a for b, a in zip(before, after, strict=False) if b and a]
+
+
+def _extremes(name: str, records: Sequence[InstanceRecord], before: Row, after: Row) -> Comparison:
+    """Return on which instances G-PR has the greatest and the least speed-up over a form of PR."""
+    pairs = zip(records, before, after, strict=True)
+    ups = sorted((b / a, _matrix(record.name)) for record, b, a in pairs if a and b)
+    here = ", ".join(f"{up:.3g}x on {matrix}" for up, matrix in (ups[-1], ups[0]))
+    return Comparison(f"most and least of G-PR over {name}", here, len(ups), CLAIMS["extremes"])
 
 
 def _registered(contestant: str) -> tuple[str, dict[str, Any], int | None]:

@@ -289,6 +289,23 @@ def related_systems(name: str) -> Table:
     return Table([*head, "without gaps", "order of a search"], rows)
 
 
+def deveci_graphs(name: str) -> Table:
+    """Return the sizes and matchings of Table I, here and as published."""
+    (table,) = deveci.table_one(joined(name))
+    shown = [table.header.index(each) for each in ("matrix", "rows", "edges", "IM", "MM", deveci.DEFICIENCY)]
+    head, *rows = [[line[place] for place in shown] for line in (table.header, *table.rows)]
+    return Table(head, rows)
+
+
+def deveci_seconds(name: str) -> Table:
+    """Return the seconds of Table I, here and as published, and geometric means of those that there are."""
+    (table,) = deveci.table_one(joined(name))
+    begin = table.header.index(deveci.DEFICIENCY) + 1
+    head, *rows = [[line[0], *line[begin:]] for line in (table.header, *table.rows)]
+    means = (geometric_mean(map(float, filter(None, column))) for column in list(zip(*rows, strict=True))[1:])
+    return Table(head, [*rows, ["**geometric mean**", *map(number, means)]])
+
+
 def deveci_claims(name: str) -> Table:
     """Return the statements of the paper beside what was measured."""
     rows = [list(map(str, row)) for row in deveci.comparisons(joined(name))]
@@ -688,6 +705,8 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         ),
         "wu-he-hong-cycles": Shown(partial(beside, methods=CYCLES), ("wu-he-hong-cycles",)),
         "wu-he-hong-steep-arcs": Shown(steep_arcs, ("wu-he-hong-steep-arcs",)),
+        "deveci-graphs": Shown(deveci_graphs, ("deveci",)),
+        "deveci-seconds": Shown(deveci_seconds, ("deveci",)),
         "deveci-claims": Shown(deveci_claims, ("deveci",)),
         "deveci-forms": Shown(deveci_forms, ("deveci",)),
         "deveci-shares": Shown(deveci_shares, ("deveci",)),

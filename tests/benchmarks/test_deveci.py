@@ -125,6 +125,7 @@ def test_comparisons(tmp_path: Path) -> None:
     told = [(row.here, row.instances, row.published) for row in deveci.comparisons(records)]
     assert told == [
         ("4x", 2, "3.05x"),
+        ("8x on flickr, 2x on patents", 2, "12.6x on delaunay_n24, 0.31x on hugetrace-00000"),
         ("2x", 2, "1.30x"),
         ("2x", 2, "2.82x"),
         ("4x, faster on 2", 2, "G-HKDW is the better one"),
