@@ -98,7 +98,7 @@ GRID_METHODS = (
 #: Hong's algorithm, and the same with global relabels.
 HONG_METHODS = ("Hong", "multicore-lockfree")
 #: CudaCuts with 32 x 8 threads and one push before each relabel; with other blocks; with m pushes; without
-#: atomic operations; with the rule of its end as printed; and with a search in lockstep in place of each relabel.
+#: atomic operations; with the rule of its end as printed; and with searches in lockstep in place of relabels.
 SHAPES = ((8, 8), (32, 4), (64, 4), (256, 1), (16, 16), (8, 32), (32, 16), (32, 32))
 PUSHES = (2, 4, 8, 16)
 WITHOUT_ATOMICS = ("cuda-blocking[atomic=False]", "cuda-blocking[atomic=False,pushes=4]")

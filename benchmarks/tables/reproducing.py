@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from functools import cache, partial
 from statistics import geometric_mean, mean, stdev
 from types import MappingProxyType
@@ -78,8 +79,9 @@ def cpu_async_and_gpus(name: str) -> Table:
             here / there if here and there else None for here in on_gpu[:2] for there in (found[2], found[4])
         ]
         rows.append([record.name, *map(three_digits, (*found, *on_gpu, *ratios))])
-    head = ["network", "cpu-async, 1 thread", "2", "4", "8", "16", "gpu-async", "gpu-color", "with weights"]
-    return Table([*head, "gpu-async / 4 threads", "/ 16", "gpu-color / 4 threads", "/ 16"], rows)
+    head = ["network", "cpu-async, 1 thread", "2", "4", "8", "16", "gpu-async with gaps", "gpu-color"]
+    head += ["with weights", "gpu-async with gaps / 4 threads", "/ 16", "gpu-color / 4 threads", "/ 16"]
+    return Table(head, rows)
 
 
 def spread(found: Sequence[Mapping[str, Any]], published: cihan.Published) -> list[str]:
@@ -388,14 +390,44 @@ def deveci_periods(name: str) -> Table:
     return Table(["k", *(row[0] for row in table.rows)], rows)
 
 
+#: What the ratios of the systems of Wu, He and Hong leave out, and what their picture leaves out, too.
+UNCOMPARED = {f"preflow:multicore-lockfree-arg@{count}" for count in (1, 2, 8)}
+UNDRAWN = UNCOMPARED | {
+    f"preflow:{method}"
+    for method in ("multicore-lockfree-arg@16", "multicore-lockfree@4", "cuda-hybrid", wu_he_hong.WEIGHTED)
+}
+
+
+def compared(*names: str, without: Set[str] = UNCOMPARED) -> list[InstanceRecord]:
+    """Return the systems of Wu, He and Hong, each on a network by the first record that has it."""
+    return [
+        replace(record, measurements=[each for each in record.measurements if each.contestant not in without])
+        for record in joined(*names)
+    ]
+
+
 def wu_he_hong_ratios(*names: str) -> Table:
-    """Return times of the systems over each other, each pair from the first record that has it."""
-    rows: dict[str, list[str]] = {}
-    for name in names:
-        table = wu_he_hong.tables(joined(name))[1]
-        for row in table.rows:
-            rows.setdefault(row[0], list(row))
-    return Table(list(table.header), list(rows.values()))
+    """Return times of the systems over each other."""
+    return of_suite(wu_he_hong.tables(compared(*names))[1])
+
+
+def wu_he_hong_figures(*names: str) -> Table:
+    """Return how many times as fast as cpu-async on four threads the systems of figures 5.2 to 5.4 are."""
+    rows = []
+    for (figure, family, system), published in wu_he_hong.FIGURES.items():
+        ratios = []
+        for record in joined(*names):
+            if record.name.startswith(f"{family} "):
+                before, after = (
+                    seconds(record, f"preflow:{method}") for method in ("multicore-lockfree-arg@4", system)
+                )
+                ratios += [before / after] if before and after else []
+        if ratios:
+            cells = map(three_digits, (min(ratios), geometric_mean(ratios), max(ratios)))
+            shown = wu_he_hong.system(f"preflow:{system}")
+            rows.append([figure, family, shown, published, *cells, str(len(ratios))])
+    head = ["figure", "networks", "system", "the paper", "here, least", "geometric mean", "most", "networks"]
+    return Table(head, rows, words=4)
 
 
 def colours(name: str) -> Table:
@@ -495,10 +527,22 @@ def steep_arcs(name: str) -> Table:
     return Table(["with steep arcs cancelled / without", "networks", "least", "mean", "most"], rows)
 
 
-def beside(name: str, methods: Mapping[str, str], part: str = "total") -> Table:
+def dense_networks(name: str) -> Table:
+    """Return milliseconds of whole calls and of first stages of the systems on acyclic dense networks."""
+    records = [record for record in joined(name) if len(record.measurements) > 1]
+    rows = []
+    for method, shown in SYSTEMS.items():
+        phases = ((record, phase) for record in records for phase in ("total", "solve"))
+        times = (seconds(record, f"preflow:{method}", phase) for record, phase in phases)
+        rows.append([shown, *(number(None if time is None else 1e3 * time) for time in times)])
+    head = [text for record in records for text in (f"{record.name}, ms", "first stage")]
+    return Table(["system", *head], rows)
+
+
+def beside(*names: str, methods: Mapping[str, str], part: str = "total") -> Table:
     """Return seconds of methods and their ratios to the first; "kernels" are without global relabels."""
     rows = []
-    for record in joined(name):
+    for record in joined(*names):
         found: list[float | None] = []
         for method in methods:
             each = record.of(f"preflow:{method}")
@@ -506,7 +550,7 @@ def beside(name: str, methods: Mapping[str, str], part: str = "total") -> Table:
             if each is not None and time is not None and part == "kernels":
                 time -= each.detail["global_relabel_seconds"]
             found.append(time)
-        if all(found[:2]):
+        if found[0] and any(found[1:]):
             ratios = [time / found[0] if time and found[0] else None for time in found[1:]]
             rows.append([record.name, *map(three_digits, (*found, *ratios))])
     heads = list(methods.values())
@@ -532,6 +576,18 @@ CYCLES = {
     "cuda-hybrid[cycles=500]": "500",
     "cuda-hybrid[cycles=2000]": "2,000",
     "cuda-hybrid[cycles=20000]": "20,000",
+}
+
+#: The systems beside each other on the acyclic dense networks.
+SYSTEMS = {
+    "multicore-lockfree-arg@4": "cpu-async, 4 threads",
+    "multicore-lockfree-arg@16": "cpu-async, 16 threads",
+    wu_he_hong.GPU_ASYNC: "gpu-async",
+    "cuda-lockfree": "`cuda-lockfree`",
+    "multicore-lockfree@4": "`multicore-lockfree`, 4 threads",
+    "multicore-lockfree@16": "`multicore-lockfree`, 16 threads",
+    "serial-hi-pr": "`serial-hi-pr`",
+    "cuda-push-relabel": "`cuda-push-relabel`",
 }
 
 DIVISORS = {
@@ -664,6 +720,53 @@ def images(name: str, methods: Sequence[str]) -> Table:
     return Table(["side of the image", *(f"`{method}`" for method in methods)], rows)
 
 
+#: The versions of CudaCuts by their options.
+VERSIONS = {
+    "atomic=False": "push, pull, relabel",
+    "stopping=published": "push, relabel, the printed rule of the end",
+    "relabel=lockstep": "push, search in lockstep",
+}
+
+
+def cuda_cuts(name: str) -> Table:
+    """Return milliseconds of CudaCuts on images, by blocks, pushes before a relabel, and version."""
+    records, limit = joined(name), read(name).header["settings"]["time_limit"]
+    rows = []
+    for method in lupinska.CUDA_CUTS_METHODS:
+        options = dict(each.split("=") for each in method.rstrip("]").partition("[")[2].split(",") if each)
+        shape = f"{options.pop('block_width', 32)} x {options.pop('block_height', 8)}"
+        pushes = options.pop("pushes", "1")
+        version = ", ".join(VERSIONS[f"{option}={value}"] for option, value in options.items())
+        times = [seconds(each, f"preflow:{method}") for each in records]
+        cells = [
+            f"stopped after {1000 * limit:,.0f}" if time and time >= limit else number(time and 1e3 * time)
+            for time in times
+        ]
+        rows.append([shape, pushes, version or "push, relabel", *cells])
+    sides = [f"{each.name.partition('x')[2].split()[0]}, ms" for each in records]
+    return Table(["block", "m", "phases", *sides], rows, words=3)
+
+
+def hong(name: str) -> Table:
+    """Return Hong's algorithm without and with global relabels, where a limit of time stopped it, by name."""
+    limit = read(name).header["settings"]["time_limit"]
+    rows = []
+    for record in joined(name):
+        what = "network" if record.problem == "max_flow" else "image"
+        cells: list[str] = []
+        for method in lupinska.HONG_METHODS:
+            each = of(record, method)
+            time = each.median("total")
+            stopped = time is None or time >= limit
+            counts = each.detail.get("pushes", 0) + each.detail.get("relabels", 0)
+            cells += [
+                f"stopped after {limit:g}" if stopped else number(time),
+                f"{counts:,}" if counts else "",
+            ]
+        rows.append([f"{what}, side {record.name.partition('x')[2].split()[0]}", *cells])
+    return Table(["grid", "Hong, s", "operations", "with global relabels, s", "operations"], rows)
+
+
 def optical_flow(name: str) -> Table:
     """Return optical flow by assignments, in frames a second."""
     found: dict[str, dict[str, Mapping[str, float]]] = {}
@@ -680,6 +783,8 @@ def optical_flow(name: str) -> Table:
     return Table(["method", *head], rows)
 
 
+#: The records of the systems of Wu, He and Hong. Of a system on a network the first that has it counts.
+MEASURED = ("wu-he-hong", "wu-he-hong-largest", "wu-he-hong-dense", "wu-he-hong-full")
 #: The tables by their names in the pages.
 TABLES: Mapping[str, Shown] = MappingProxyType(
     {
@@ -694,14 +799,17 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         "cihan-active-vertices": Shown(active_vertices, ("cihan-active",)),
         "cihan-related-systems": Shown(related_systems, ("cihan-related",)),
         "cpu-async-and-gpus": Shown(cpu_async_and_gpus, ("wu-he-hong-full",)),
-        "wu-he-hong-ratios": Shown(wu_he_hong_ratios, ("wu-he-hong-full", "wu-he-hong")),
+        "wu-he-hong-ratios": Shown(wu_he_hong_ratios, MEASURED),
+        "wu-he-hong-figures": Shown(wu_he_hong_figures, MEASURED),
+        "wu-he-hong-dense": Shown(dense_networks, ("wu-he-hong-dense",)),
         "wu-he-hong-colours": Shown(colours, ("wu-he-hong-colours",)),
         "wu-he-hong-second-stage": Shown(second_stage, ("wu-he-hong-full",)),
         "wu-he-hong-active": Shown(wu_he_hong_active, ("wu-he-hong-active",)),
         "wu-he-hong-algorithm-4": Shown(algorithm_4, ("wu-he-hong-algorithm-4",)),
         "wu-he-hong-locks": Shown(partial(beside, methods=LOCKS), ("wu-he-hong-locks",)),
         "wu-he-hong-barriers": Shown(
-            partial(beside, methods=BARRIERS, part="kernels"), ("wu-he-hong-barriers",)
+            partial(beside, methods=BARRIERS, part="kernels"),
+            ("wu-he-hong-barriers", "wu-he-hong-launches", "wu-he-hong-largest", "wu-he-hong-full"),
         ),
         "wu-he-hong-cycles": Shown(partial(beside, methods=CYCLES), ("wu-he-hong-cycles",)),
         "wu-he-hong-steep-arcs": Shown(steep_arcs, ("wu-he-hong-steep-arcs",)),
@@ -723,6 +831,8 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         "lupinska-threads-per-block": Shown(threads_per_block, ("lupinska-gpu",)),
         "lupinska-growth": Shown(growth, ("lupinska-growth",)),
         "lupinska-grids": Shown(lambda name: images(name, lupinska.GRID_METHODS), ("lupinska-grids",)),
+        "lupinska-cuda-cuts": Shown(cuda_cuts, ("lupinska-cuda-cuts",)),
+        "lupinska-hong": Shown(hong, ("lupinska-hong",)),
         "lupinska-networks": Shown(lambda name: images(name, lupinska.FLOW_METHODS), ("lupinska-gpu",)),
         "lupinska-optical-flow-pairs": Shown(
             lambda name: Table(optical_flow_pairs.HEADER, optical_flow_pairs.shares(read(name).rows)),

@@ -13,7 +13,7 @@ from benchmarks.profiles import draw_speed_ups
 from benchmarks.reproduce import deveci, wu_he_hong
 from benchmarks.scaling import speed_ups
 from benchmarks.tables.performance import OURS, measured, package, strongest_first
-from benchmarks.tables.reproducing import joined
+from benchmarks.tables.reproducing import MEASURED, UNDRAWN, compared, joined
 
 #: Charts of seconds: the record and the problem by the name of the file.
 CHARTS = {
@@ -58,7 +58,7 @@ def draw_papers(folder: Path) -> None:
         table = speed_ups(joined("cihan-threads"), part)
         draw_speed_ups(table, title, folder / f"cihan-{part}.png")
     deveci.draw(joined("deveci"), folder)
-    wu_he_hong.draw(joined("wu-he-hong"), folder)
+    wu_he_hong.draw(compared(*MEASURED, without=UNDRAWN), folder)
 
 
 def write_all(folder: Path) -> None:
