@@ -31,6 +31,7 @@ SLICES = {
     "push_relabel_slice",
     "shortest_path_slice",
     "solve_stack",
+    "take_locked_steps",
     "take_steps",
 }
 

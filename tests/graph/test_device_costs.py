@@ -75,7 +75,7 @@ def test_extent_within_sizes(dtype: str) -> None:
         ([[-np.inf, 1.0]], "a cost is -inf"),
         ([[2**60]], r"2\*\*59"),
         (np.array([[2**63]], dtype=np.uint64), r"2\*\*59"),
-        ([[1e300, 1.0], [1.0, 1.0]], "too large"),
+        ([[1e308, 1e308], [1e308, 1e308]], "add up to more than float64 can hold"),
         ([1.0], "two dimensions"),
         ([[1j]], "integers or floats"),
     ],
@@ -83,6 +83,13 @@ def test_extent_within_sizes(dtype: str) -> None:
 def test_bad_costs(values: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         preflow.linear_assignment(OnGpu(values))
+
+
+def test_floats_too_large_to_be_added_up_go_to_the_host() -> None:
+    result = preflow.linear_assignment(OnGpu([[1e300, 1.0], [1.0, 1.0]]))
+    result.verify()
+    assert (result.cost, result.stats.method) == (2.0, "serial-shortest-path")
+    assert "costs too large to be added up" in result.stats.reason
 
 
 def test_infinity_is_checked_by_the_direction() -> None:

@@ -12,7 +12,6 @@ from preflow import GridNetwork
 from preflow.forests import boykov_kolmogorov as bk
 from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut.pixel_major import GridState, grid_state
-from preflow.solving.options import UNLIMITED
 from preflow.solving.run import Control
 from tests.invariants.boykov_kolmogorov import check_invariants as check_boykov_kolmogorov
 from tests.support.exploration import Cases, Mutants, Runner, edit, exploration_tests, serve
@@ -37,7 +36,7 @@ def grow(shape: tuple[int, ...]) -> Outcome:
         bk.plant(state, trees, Control().monitor())
         check_boykov_kolmogorov(state, trees)
         with np.errstate(over="ignore"), patch.object(bk, "augment", augmented):
-            bk.grow(state, trees, UNLIMITED, Control().monitor())
+            bk.grow(state, trees, Control().monitor())
         check_boykov_kolmogorov(state, trees)
     except AssertionError as error:
         raise Violation(str(error), []) from error

@@ -71,13 +71,13 @@ def test_several_warps_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     ("factor", "kinds"),
     [
         (1, [(True, True), (True, False), (False, True), (False, False)]),
-        (0.37, [(True, False), (False, False)]),
+        (0.37, [(True, False), (False, False), (True, False)]),
     ],
 )
 def test_networks_of_all_kinds_in_one_batch(
     factor: float, kinds: list[tuple[bool, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Small and large networks, whose capacities fit 32 bits or do not."""
+    """Small and large networks, whose capacities fit 32 bits or do not; a small one again in a finer unit."""
     monkeypatch.setattr(cuda_dinic, "LEAST_TOGETHER", 60)  # room for 140 arcs
     launched = []
     launch = cuda_dinic.Solver._launch

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from numpy.typing import NDArray
 
 import preflow
@@ -91,6 +92,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 pytestmark = pytest.mark.usefixtures("cpu_device")
 
 
+#: Excess crosses from one way to the other, and some returns.
+TWO_WAYS = SmallProblem(4, [0, 0, 1, 2, 1], [1, 2, 3, 3, 2], [9, 2, 2, 4, 1], None, [0], [3])
+
+
 def variants() -> list[Any]:
     return [
         pytest.param(method, options, id=f"{method}-{k}")
@@ -101,6 +106,7 @@ def variants() -> list[Any]:
 
 @pytest.mark.parametrize(("method", "options"), variants())
 @given(problem=small_problems())
+@example(problem=TWO_WAYS)
 @settings(max_examples=15)
 def test_agrees_with_oracle(method: str, options: dict[str, Any], problem: SmallProblem) -> None:
     result = check_against_oracle(problem, method=method, options=options)
@@ -112,6 +118,7 @@ def test_agrees_with_oracle(method: str, options: dict[str, Any], problem: Small
 
 @pytest.mark.parametrize("method", CUDA)
 @given(problem=small_problems(float_capacities))
+@example(problem=replace(TWO_WAYS, capacity=[0.9, 0.7, 0.4, 0.8, 0.1]))
 @settings(max_examples=15)
 def test_float_capacities(method: str, problem: SmallProblem) -> None:
     value, _, _ = edmonds_karp(problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks)
@@ -122,7 +129,7 @@ def test_float_capacities(method: str, problem: SmallProblem) -> None:
 
 @pytest.mark.parametrize("method", CUDA)
 @pytest.mark.parametrize(
-    ("family", "size"), [("rmf-wide", "4x3"), ("rlg-wide", "8x6"), ("ac-dense", "40"), ("grid-2d", "8x8")]
+    ("family", "size"), [("rmf-wide", "4x3"), ("rlg-wide", "8x6"), ("ac-dense", "40"), ("grid-2d", "12x40")]
 )
 def test_families(method: str, family: str, size: str) -> None:
     problem = FAMILIES[family].generate(size, seed=1)
@@ -131,6 +138,7 @@ def test_families(method: str, family: str, size: str) -> None:
     assert result.value == preflow.max_flow(problem, method="serial-hi-pr").value
     assert result.stats.device == "cuda"
     assert result.stats.global_relabels > 0
+    assert result.stats.pushes > 0
 
 
 @pytest.mark.parametrize(

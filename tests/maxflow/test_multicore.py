@@ -87,7 +87,7 @@ def test_two_solves_from_two_threads(method: str) -> None:
 
 @pytest.mark.parametrize("method", PARALLEL)
 def test_repeated_solves_leave_no_more_threads(method: str) -> None:
-    problem = FAMILIES["grid-2d"].generate("10x10", seed=0)
+    problem = FAMILIES["grid-2d"].generate("12x40", seed=0)
     preflow.min_cut(problem, method=method, threads=4)
     before = threading.active_count()
     for _ in range(20):

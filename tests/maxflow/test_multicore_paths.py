@@ -91,7 +91,7 @@ def test_many_small_networks(threads: int) -> None:
         ("rmf-long", "6x50"),
         ("rlg-wide", "64x8"),
         ("rlg-long", "16x64"),
-        ("grid-2d", "25x20"),
+        ("grid-2d", "12x40"),
     ],
 )
 def test_families(family: str, size: str, threads: int, length: int) -> None:

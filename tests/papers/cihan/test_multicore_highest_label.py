@@ -110,7 +110,7 @@ def test_random_networks() -> None:
 @pytest.mark.parametrize("threads", [2, 3, 8])
 @pytest.mark.parametrize(
     ("family", "size"),
-    [("rmf-wide", "12x8"), ("rmf-long", "6x50"), ("rlg-long", "16x64"), ("grid-2d", "25x20")],
+    [("rmf-wide", "12x8"), ("rmf-long", "6x50"), ("rlg-long", "16x64"), ("grid-2d", "12x40")],
 )
 def test_families(family: str, size: str, threads: int) -> None:
     for seed in range(5):
