@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from preflow.errors import PreflowError
+from preflow.errors import InfeasibleError, PreflowError
 from preflow.integrations.lap import lapjv
 
 #: Asks for the method that "auto" takes, which the short road leaves to the full one.
@@ -33,15 +33,21 @@ def calls(draw: Any) -> tuple[np.ndarray, dict[str, Any]]:
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     n, m = draw(st.sampled_from([(1, 1), (2, 2), (3, 5), (5, 3), (7, 7), (12, 9), (40, 66), (128, 128)]))
-    numbers = draw(st.sampled_from(["integers", "whole", "floats", "wide"]))
+    numbers = draw(st.sampled_from(["integers", "bytes", "whole", "floats", "narrow", "wide"]))
     if numbers == "integers":
         cost = rng.integers(-9, 10, (n, m))
+    elif numbers == "bytes":
+        cost = rng.integers(0, 256, (n, m), dtype=np.uint8)
     elif numbers == "whole":
         cost = rng.integers(-9, 10, (n, m)).astype(np.float64)
     else:
         cost = rng.normal(size=(n, m)) * (10.0 ** rng.integers(-9, 9, (n, m)) if numbers == "wide" else 1)
+    cost = cost.astype(np.float32) if numbers == "narrow" else cost
     named: dict[str, Any] = {"maximize": draw(st.booleans())}
-    alone = st.integers(-5, 5) if numbers == "integers" else st.floats(-2, 2)
+    if cost.dtype.kind == "f":
+        gated = rng.random((n, m)) < draw(st.sampled_from([0, 0.2, 0.6]))
+        cost[gated] = -np.inf if named["maximize"] else np.inf
+    alone = st.integers(-5, 5) if cost.dtype.kind in "iu" else st.floats(-2, 2)
     if draw(st.booleans()):
         named["unmatched_cost"] = draw(alone | st.tuples(alone, alone))
     return cost, named
@@ -51,8 +57,13 @@ def calls(draw: Any) -> tuple[np.ndarray, dict[str, Any]]:
 @settings(max_examples=300, deadline=None)
 def test_both_roads_have_one_answer(call: tuple[np.ndarray, dict[str, Any]]) -> None:
     cost, named = call
+    try:
+        full = preflow.linear_assignment(cost, **named, **FULL)
+    except InfeasibleError:
+        with pytest.raises(InfeasibleError):
+            preflow.linear_assignment(cost, **named)
+        return
     short = preflow.linear_assignment(cost, **named)
-    full = preflow.linear_assignment(cost, **named, **FULL)
     alone = [result.unmatched_cost if "unmatched_cost" in named else () for result in (short, full)]
     for ours, theirs in zip(
         (short.row, short.column, short.u, short.v, *alone[0]),
@@ -72,6 +83,9 @@ def test_both_roads_have_one_answer(call: tuple[np.ndarray, dict[str, Any]]) -> 
 
 def test_usual_calls_take_the_short_road() -> None:
     rng = np.random.default_rng(0)
+    gated = np.where(rng.random((9, 20)) < 0.2, np.inf, rng.random((9, 20)))
+    assert took_short_road(preflow.linear_assignment(gated))
+    assert took_short_road(preflow.linear_assignment(gated.astype(np.float32), unmatched_cost=0.5))
     for cost in (rng.random((5, 5)), rng.integers(0, 9, (20, 30)), 1 + rng.random((50, 8))):
         assert took_short_road(preflow.linear_assignment(cost))
         assert took_short_road(preflow.linear_assignment(cost, maximize=True))

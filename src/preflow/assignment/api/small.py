@@ -2,8 +2,8 @@
 
 It copies the costs, to be minimised, with no more rows than columns, and solves them by shortest augmenting
 paths, as :mod:`..serial_shortest_path` does. Costs that rows and columns without partners have are subtracted
-before, and prices are moved back, as :mod:`.singles` does. It leaves to the full road what is not finite,
-large numbers, assignments that do not exist, and floats of very different size.
+before, and prices are moved back, as :mod:`.singles` does. It leaves to the full road large numbers, NaN,
+assignments that do not exist, and floats of very different size.
 """
 
 from __future__ import annotations
@@ -76,6 +76,9 @@ _memory = Memory()
 #: The default of the method.
 ROW_REDUCTION = ShortestPathOptions().row_reduction
 _INTEGER, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
+#: The types in which costs are solved, by those in which they are given.
+_WIDE = {np.dtype(f"{kind}{size}"): _INTEGER for kind in "iu" for size in (1, 2, 4)}
+_WIDE |= {_INTEGER: _INTEGER, np.dtype(np.float32): _FLOAT, _FLOAT: _FLOAT}
 
 
 def _make_memory(dtype: Untyped) -> SmallMemory:
@@ -94,15 +97,24 @@ def _make_memory(dtype: Untyped) -> SmallMemory:
 
 @kernel
 def copy_costs(
-    given: Array, largest: float, maximize: bool, singles: Singles, transposed: bool, cost: Numbers
+    given: Array,
+    largest: float,
+    forbidden: float,
+    maximize: bool,
+    singles: Singles,
+    transposed: bool,
+    cost: Numbers,
 ) -> bool:
-    """Copy costs, to be minimised, with no more rows than columns; return whether all are small enough."""
+    """Copy costs, to be minimised, with no more rows than columns.
+
+    Return whether all are `forbidden`, the cost of pairs that are not allowed, or small enough.
+    """
     n, m = given.shape
     fit = True
     for i in range(n):
         for j in range(m):
             value = given[i, j]
-            fit &= abs(value) <= largest
+            fit &= (abs(value) <= largest) | (value == forbidden)
             if singles.allowed:
                 value = value - singles.row - singles.column
             if maximize:
@@ -190,7 +202,8 @@ def solve_small(
     rows, columns = (m, n) if transposed else (n, m)
     cost = memory.cost[: n * m]
     largest = np.float64(LARGEST_INTEGER) if exact else LARGEST_FLOAT
-    if not copy_costs(given, largest, maximize, singles, transposed, cost):
+    forbidden = largest if exact else np.float64(-np.inf if maximize else np.inf)
+    if not copy_costs(given, largest, forbidden, maximize, singles, transposed, cost):
         return -1
     state = part_of_state(memory.state, rows, columns, (columns + np.int64(BLOCK) - 1) // np.int64(BLOCK))
     work = Work(rows == columns, False, np.uint64(WANTED), np.uint64(budget))
@@ -241,9 +254,12 @@ def assign(cost: AnyArray, maximize: bool, unmatched_cost: AnyArray) -> Assignme
     n, m = cost.shape
     if not (0 < n <= FEW_COLUMNS and 0 < m <= FEW_COLUMNS):
         return None
-    exact = cost.dtype == _INTEGER
-    if not exact and cost.dtype != _FLOAT:
+    given, dtype = cost, _WIDE.get(cost.dtype)
+    if dtype is None:
         return None
+    exact = dtype is _INTEGER
+    if cost.dtype != dtype:
+        cost = cost.astype(dtype)
     singles = Singles(False, 0, 0) if exact else Singles(False, 0.0, 0.0)
     if unmatched_cost is not None:
         both = unmatched_cost if type(unmatched_cost) is tuple else (unmatched_cost, unmatched_cost)
@@ -289,11 +305,11 @@ def assign(cost: AnyArray, maximize: bool, unmatched_cost: AnyArray) -> Assignme
         "partial": singles.allowed,
     }
     if not singles.allowed:
-        return AssignmentResult._made_later(fields, partial(_later, cost, maximize, counts, watch))
+        return AssignmentResult._made_later(fields, partial(_later, given, maximize, counts, watch))
     from ..singles_result import AssignmentWithSinglesResult
 
     return AssignmentWithSinglesResult._made_later(
-        fields, partial(_later_with_singles, cost, maximize, singles, counts, watch)
+        fields, partial(_later_with_singles, given, maximize, singles, counts, watch)
     )
 
 
