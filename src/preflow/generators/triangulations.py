@@ -106,7 +106,8 @@ def hugetrace_like(n: int, *, patches: int = 1, refined: bool = False, seed: int
         Number of patches along each side of the square; each has its curve.
     refined : bool
         Whether the triangles come from longest-edge refinement: each of a coarser triangulation was divided
-        into four at the middles of its sides, which are numbered one after the other (Rivara 1984).
+        into four at the middles of its sides, which are numbered one after the other. Rivara, "Algorithms
+        for refining triangular grids suitable for adaptive and multigrid techniques", IJNME 1984.
 
     Examples
     --------
