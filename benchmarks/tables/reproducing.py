@@ -100,8 +100,13 @@ def shares(found: Sequence[Mapping[str, Any]], published: cihan.Published) -> st
     return ", ".join(three_digits(each) for each in ratios)
 
 
+def members(name: str, group: str) -> list[InstanceRecord]:
+    """Return the instances of a family, or the volume of a table of the thesis, in a record."""
+    return [each for each in joined(name) if each.group.removesuffix("-like") == group]
+
+
 def details(records: Sequence[InstanceRecord], group: str, methods: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Return the counts of methods on all instances of a family, or on the volume of a table."""
+    """Return the counts of methods on all instances of a family."""
     return [
         measured.detail
         for record in records
@@ -130,7 +135,7 @@ def headline(serial: str, parallel: str) -> Table:
     rows = []
     for group in FAMILIES:
         ours = {each.name: each for each in joined(parallel)}
-        same = [each for each in joined(serial) if each.name.startswith(group) and "seed 0" not in each.name]
+        same = [each for each in members(serial, group) if "seed 0" not in each.name]
         ratios: dict[str, list[float]] = {form: [] for form in FORMS}
         for each in same:
             codes = [each.of(f"preflow:{method}") for code in ("F_PRF", "H_PRF") for method in CODES[code]]
@@ -211,6 +216,168 @@ def more_operations(name: str) -> Table:
             rows.append([numbered(instance), shown, *cells])
     head = ["pushes on 2 threads", "4", "8", "16", "the thesis, 8", "relabels on 8", "times as fast on 8"]
     return Table(["instance", "form", *head], rows, words=2)
+
+
+def median_of(record: InstanceRecord, methods: Sequence[str]) -> float | None:
+    """Return the seconds of the first stage of the first of some methods that solved an instance."""
+    found = (record.of(f"preflow:{method}") for method in methods)
+    return next((time for each in found if each and (time := each.median("solve"))), None)
+
+
+#: Cihan's method on eight threads, and the serial codes, with the methods in records.
+ALL_CODES = {f"{form}@8": (f"{form}@8",) for form in FORMS} | CODES
+
+
+def published_seconds(group: str) -> dict[str, float]:
+    """Return the seconds of the thesis by the codes of ALL_CODES."""
+    rows = cihan.TABLES[group.removesuffix("-like")].rows
+    return {code: rows[code if code in CODES else "Cihan"].seconds for code in ALL_CODES}
+
+
+def alone(name: str, group: str, threads: int) -> float:
+    """Return the seconds of our form of Cihan's method on a volume."""
+    (record,) = members(name, group.removesuffix("-like"))
+    return of(record, f"multicore-fifo@{threads}").median("solve") or 0.0
+
+
+def seconds_on_volumes(name: str, threads: str) -> Table:
+    """Return seconds on the volumes beside tables D.1 to D.7, and those of one thread without other work."""
+    rows = []
+    for record in joined(name):
+        if not record.name.endswith("-like"):
+            continue
+        theirs = published_seconds(record.group)
+        times = {code: median_of(record, ALL_CODES[code]) for code in ALL_CODES}
+        cells = [f"{three_digits(times[code])} ({theirs[code]:.0f})" for code in (*ALL_CODES,)[:4]]
+        one = alone(threads, record.group, 1)
+        f_prf = times["F_PRF"] or 0.0
+        ratios = [f_prf / (times[f"{form}@8"] or 1.0) for form in FORMS]
+        ratios += [one / alone(threads, record.group, 8), theirs["F_PRF"] / theirs["multicore-fifo@8"]]
+        rows.append([numbered(record.name), *cells, three_digits(one), *map(three_digits, ratios)])
+    head = ["ours, 8 threads", "as printed", "F_PRF", "H_PRF", "one thread of ours, alone"]
+    ratios_of = ["F_PRF / ours", "/ as printed", "one thread / eight, alone", "the thesis, F_PRF / Cihan"]
+    return Table(["volume", *head, *ratios_of], rows)
+
+
+def codes_on_volumes(one: str, other: str, threads: str) -> Table:
+    """Return seconds of the serial codes over those of F_PRF, and what follows for the best of them.
+
+    Codes are compared where one machine ran all of them. Eight threads against the best code is the product
+    of its ratio to F_PRF and of one thread over eight, both of ours, on a machine without other work.
+    """
+    rows = []
+    for record in (*joined(one), *joined(other)):
+        times = {code: time for code in CODES if (time := median_of(record, CODES[code]))}
+        if len(times) < len(CODES):
+            continue
+        theirs = published_seconds(record.group)
+        found = {code: time / times["F_PRF"] for code, time in times.items()}
+        best, their_best = (min(CODES, key=each.__getitem__) for each in (found, theirs))
+        cells = [f"{found[code]:.2f} ({theirs[code] / theirs['F_PRF']:.2f})" for code in (*CODES,)[1:]]
+        gain = found[best] * alone(threads, record.group, 1) / alone(threads, record.group, 8)
+        ratio = theirs[their_best] / theirs["multicore-fifo@8"]
+        rows.append(
+            [numbered(record.name), *cells, f"{best} ({their_best})", *map(three_digits, (gain, ratio))]
+        )
+    head = [f"{code} / F_PRF" for code in (*CODES,)[1:]]
+    return Table(["volume", *head, "fastest", "fastest / eight threads", "the thesis"], sorted(rows))
+
+
+def deviations(first: str, serial: str, parallel: str) -> Table:
+    """Return means and standard deviations of seconds over the seeds, and of volumes over three runs or more.
+
+    Where the first record has no seeds of a family, they are those of one busy machine: without seed 0.
+    """
+    rows = []
+    for group in FAMILIES:
+        for code in ("F_PRF", "H_PRF", *(f"{form}@8" for form in FORMS)):
+            for source in (first, serial if code in CODES else parallel):
+                times = [
+                    time
+                    for each in members(source, group)
+                    if source == first or "seed 0" not in each.name
+                    if (time := median_of(each, ALL_CODES[code]))
+                ]
+                if len(times) > 1:
+                    form, at, threads = code.partition("@")
+                    shown = f"{FORMS[form]}, {threads} threads" if at else code
+                    theirs = f"{published_seconds(group)[code]:g}"
+                    rows.append([numbered(group), shown, f"{len(times)} seeds", *spread_of(times), theirs])
+                    break
+    for record in (*joined(first), *joined(parallel)):
+        for method in ("F_PRF", *(f"{form}@16" for form in FORMS)):
+            measured = record.of(f"preflow:{method}") if record.name.endswith("-like") else None
+            if measured and len(times := measured.all_seconds("solve")) > 2:
+                form, at, threads = method.partition("@")
+                shown = f"{FORMS[form]}, {threads} threads" if at else method
+                theirs = "" if at else f"{published_seconds(record.group)[method]:g}"
+                rows.append([numbered(record.name), shown, f"{len(times)} runs", *spread_of(times), theirs])
+    head = ["mean, s", "standard deviation, s", "% of the mean", "the thesis's mean, s"]
+    return Table(["instance", "code", "of", *head], sorted(rows, key=lambda row: row[0]), words=3)
+
+
+def spread_of(times: Sequence[float]) -> list[str]:
+    """Return the mean of times, their standard deviation, and this in per cent of the mean."""
+    middle, deviation = mean(times), stdev(times)
+    return [three_digits(middle), f"{deviation:.2g}", f"{100 * deviation / middle:.0f}"]
+
+
+def operation_times(*names: str) -> Table:
+    """Return nanoseconds for each push or relabel, here and in the thesis.
+
+    They are means over a family without seed 0, of the first record that has a code.
+    """
+    rows = []
+    for group, table in cihan.TABLES.items():
+        cells = []
+        for code, methods in ALL_CODES.items():
+            by_record = (
+                [
+                    run_time(time, measured.detail)
+                    for each in members(name, group)
+                    if "seed 0" not in each.name
+                    for method in methods
+                    if (measured := each.of(f"preflow:{method}")) and (time := measured.median("solve"))
+                ]
+                for name in names
+            )
+            times = next(filter(None, by_record), [])
+            row = table.rows[code if code in CODES else "Cihan"]
+            theirs = number(run_time(row.seconds, row._asdict()))
+            cells.append(f"{number(mean(times)) if times else ''} ({theirs})")
+        rows.append([f"{table.number} {group}", *cells])
+    return Table(["instance", "ours, 8 threads", "as printed", *CODES], rows)
+
+
+def run_time(time: float, counts: Mapping[str, Any]) -> float:
+    """Return the nanoseconds of a run for each of its pushes and relabels."""
+    return 1e9 * time / float(counts["pushes"] + counts["relabels"])
+
+
+def gaps(name: str) -> Table:
+    """Return what gaps change: counts of F_PRF over Q_PRF and of M_PRF over H_PRF, and vertices lifted."""
+    rows = []
+    for record in joined(name):
+        cells = []
+        for without, with_gaps in (("F_PRF", "Q_PRF"), ("M_PRF", "H_PRF")):
+            pair = [record.of(f"preflow:{code}") for code in (without, with_gaps)]
+            found = [each.detail for each in pair if each and each.seconds]
+            for count in ("pushes", "arc_scans"):
+                cells.append(f"{found[0][count] / found[1][count]:.2f}" if len(found) > 1 else "")
+        lifted = of(record, "H_PRF").detail["gap_vertices"] / record.sizes["vertices"]
+        rows.append([numbered(short(record.name)), *cells, f"{100 * lifted:.0f} %"])
+    head = ["F_PRF / Q_PRF, pushes", "arcs looked at", "M_PRF / H_PRF, pushes", "arcs looked at"]
+    return Table(["instance", *head, "lifted by gaps in H_PRF / vertices"], rows)
+
+
+def reading(name: str) -> Table:
+    """Return the shares of reading and solving line-moderate beside those of the thesis."""
+    theirs = ["the thesis's method, 2010", "about 40", "", "3 to 4", "90", ""]
+    rows = cihan.reading_shares(read(name).rows)
+    for row in rows:
+        form, at, threads = row[0].partition("@")
+        row[0] = f"Cihan, {FORMS[form]}, {threads} threads" if at else row[0]
+    return Table(cihan.READING_HEADER, [theirs, *rows])
 
 
 def variants(name: str, *published_names: str) -> Table:
@@ -793,6 +960,16 @@ TABLES: Mapping[str, Shown] = MappingProxyType(
         "cihan-on-eight-threads": Shown(eight_threads, ("cihan-threads",)),
         "cihan-volumes": Shown(volumes, ("cihan-serial", "cihan-threads")),
         "cihan-threads": Shown(on_threads, ("cihan-threads",)),
+        "cihan-seconds": Shown(seconds_on_volumes, ("cihan-seconds", "cihan-threads")),
+        "cihan-volume-codes": Shown(
+            codes_on_volumes, ("cihan-seconds", "cihan-volume-codes", "cihan-threads")
+        ),
+        "cihan-deviations": Shown(deviations, ("cihan-seconds", "cihan-serial", "cihan-threads")),
+        "cihan-operation-times": Shown(
+            operation_times, ("cihan-seconds", "cihan-volume-codes", "cihan-serial", "cihan-threads")
+        ),
+        "cihan-gaps": Shown(gaps, ("cihan-gaps",)),
+        "cihan-reading": Shown(reading, ("cihan-reading",)),
         "cihan-more-operations": Shown(more_operations, ("cihan-threads",)),
         "cihan-variants": Shown(variants, ("cihan-variants", "cihan-serial")),
         "cihan-relabel-shares": Shown(relabel_shares, ("cihan-serial", "cihan-threads")),

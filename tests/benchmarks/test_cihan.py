@@ -12,6 +12,7 @@ from benchmarks import machine, reproduce
 from benchmarks.records import InstanceRecord, Measurement, read_record
 from benchmarks.reproduce import cihan
 from benchmarks.run import run_bench
+from benchmarks.tables.reproducing import details
 from preflow.errors import InvalidInputError
 
 reproduce.register()
@@ -126,6 +127,14 @@ def test_report(tmp_path: Path) -> None:
     assert "Operations, means ± standard deviations over the seeds" in text
     assert "| published pushes |" in text
     assert "| rmf-wide 32x8 | preflow:serial-fifo |" in text
+
+
+def test_a_volume_is_no_other_whose_name_begins_alike() -> None:
+    both = [
+        InstanceRecord("min_cut", "", f"{group}-like", {}, [timed("preflow:F_PRF", 1.0)], f"{group}-like")
+        for group in ("babyface.n6c100", "babyface.n6c10")
+    ]
+    assert len(details(both, "babyface.n6c10", ["F_PRF"])) == 1
 
 
 def test_reading_is_measured_beside_solving(
