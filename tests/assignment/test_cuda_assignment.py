@@ -249,6 +249,7 @@ def test_sanitizers_have_nothing_to_report(
     solve(random_stack((3, 7, 9), "float32", 0), sizes=[[7, 9], [7, 7], [4, 2]], options=options)
 
 
+@pytest.mark.fast
 def test_bad_arguments() -> None:
     with pytest.raises(UnsuitableMethodError, match="up to 4,096 rows and columns, got 1 x 4,097"):
         solve(np.zeros((1, 4097)))

@@ -222,6 +222,7 @@ def test_the_least_int32_is_negated() -> None:
     result.verify()
 
 
+@pytest.mark.fast
 def test_bad_arguments() -> None:
     with pytest.raises(InvalidInputError, match="takes dense costs"):
         solve(scipy.sparse.eye_array(3))

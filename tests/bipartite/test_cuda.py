@@ -129,6 +129,7 @@ def test_proposals_are_the_same_in_every_run(monkeypatch: pytest.MonkeyPatch) ->
     assert all((propose(matrix) == row_match).all() for _ in range(5))
 
 
+@pytest.mark.fast
 def test_proposals_need_a_gpu() -> None:
     with pytest.raises(InvalidInputError, match="'proposals' runs on a GPU, serial-pothen-fan does not"):
         preflow.bipartite_matching(random_matrix(3, 3, 3, 0), method="serial-pothen-fan", initial="proposals")
@@ -207,6 +208,7 @@ def test_cuda_is_the_device_that_was_asked_for() -> None:
     result.verify()
 
 
+@pytest.mark.fast
 def test_a_graph_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     device = CpuDevice(free_bytes=100)
     monkeypatch.setattr(runtime, "find_device", lambda: device)
@@ -214,6 +216,7 @@ def test_a_graph_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -
         preflow.bipartite_matching(random_matrix(9, 9, 20, 3), device="cuda")
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("given", ["adaptive", ("often", 1), ("fixed", 0), ("fixed", "x"), ("adaptive",)])
 def test_bad_options(given: Any) -> None:
     with pytest.raises(InvalidInputError, match="global_relabel"):

@@ -194,6 +194,7 @@ def test_a_discharge_that_is_stopped_is_repeated(device: Any, monkeypatch: pytes
     assert np.array_equal(labels_of(source, 3, exchange), cut.labels)
 
 
+@pytest.mark.fast
 def test_what_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("preflow.cuda.runtime.find_device", lambda: CpuDevice(free_bytes=10_000))
     source, _ = random_source((30, 20), 4)
@@ -201,6 +202,7 @@ def test_what_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
         tasks_of(source, 1)[0].build()
 
 
+@pytest.mark.fast
 def test_what_a_gpu_cannot_solve(device: Any) -> None:
     grid = preflow.GridNetwork.from_arrays(np.ones((2, 2, 2, 2), int), 1, 1)
     with pytest.raises(UnsuitableMethodError, match="up to 3 axes"):

@@ -125,6 +125,7 @@ def test_stopping(factor: float) -> None:
     result.verify()
 
 
+@pytest.mark.fast
 def test_a_batch_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(free_bytes=100))
     with pytest.raises(DeviceMemoryError):

@@ -111,6 +111,7 @@ def test_an_exact_search_of_many_threads_goes_on(monkeypatch: pytest.MonkeyPatch
     assert "so multicore-weighted-blossom went on" in result.stats.reason
 
 
+@pytest.mark.fast
 def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInputError, match="lanes must be one of 1, 2, 4, 8, 16, 32"):
         preflow.matching(random_graph(9, 20, 3), method=METHOD, options={"lanes": 5})

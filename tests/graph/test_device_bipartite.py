@@ -102,6 +102,7 @@ def test_arrays_are_not_copied_where_their_dtype_fits() -> None:
     assert np.shares_memory(graph.columns.neighbour, matrix.indices)
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("row", "column", "message"),
     [
@@ -118,6 +119,7 @@ def test_bad_edges(row: Any, column: Any, message: str) -> None:
             BipartiteGraph.from_arrays(kind(row), kind(column), shape=(3, 3))
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("indptr", "indices", "data", "message"),
     [
@@ -138,6 +140,7 @@ def test_bad_matrices(indptr: Any, indices: Any, data: Any, message: str) -> Non
             BipartiteGraph.from_scipy(place)  # type: ignore[arg-type]
 
 
+@pytest.mark.fast
 def test_arrays_in_different_places() -> None:
     with pytest.raises(
         InvalidInputError, match="column is not on the GPU, where other arrays of the graph are"
@@ -147,6 +150,7 @@ def test_arrays_in_different_places() -> None:
         BipartiteGraph.from_arrays(OnGpu([0], 1), OnGpu([1]))  # type: ignore[arg-type]
 
 
+@pytest.mark.fast
 def test_too_many_for_32_bits() -> None:
     with pytest.raises(InvalidInputError, match="edges of 4,294,967,297 vertices are too many for a GPU"):
         BipartiteGraph.from_arrays(OnGpu([0]), OnGpu([0]), shape=(2**32, 1))  # type: ignore[arg-type]

@@ -99,6 +99,7 @@ def test_infinity_is_checked_by_the_direction() -> None:
         taken([[np.inf, 1.0]], maximize=True)
 
 
+@pytest.mark.fast
 def test_on_the_wrong_gpu_or_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInputError, match="cost is on GPU 1, and GPU 0 is the current one"):
         preflow.linear_assignment(OnGpu([[1]], 1))

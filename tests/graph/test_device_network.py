@@ -300,6 +300,7 @@ def test_same_distribution_over_shared_arcs_as_on_the_host() -> None:
     np.testing.assert_array_equal(flow, arc_flows(network, host, returned))
 
 
+@pytest.mark.fast
 def test_arrays_are_not_copied_where_their_dtype_fits() -> None:
     for dtype in (np.int32, np.uint32):
         ends, capacity = np.array([[0, 1], [1, 2]], dtype=dtype), np.array([5, 4])
@@ -309,6 +310,7 @@ def test_arrays_are_not_copied_where_their_dtype_fits() -> None:
         assert network.tail.dtype == np.uint32
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
@@ -329,12 +331,14 @@ def test_bad_arrays(arrays: tuple[Any, Any, Any], message: str) -> None:
             FlowNetwork.from_arrays(*map(kind, arrays), num_vertices=3)
 
 
+@pytest.mark.fast
 def test_capacity_past_int64() -> None:
     capacity = OnGpu(np.array([2**63], dtype=np.uint64))
     with pytest.raises(CapacityOverflowError, match="does not fit int64"):
         FlowNetwork.from_arrays(OnGpu([0]), OnGpu([1]), capacity)  # type: ignore[arg-type]
 
 
+@pytest.mark.fast
 def test_arrays_in_different_places() -> None:
     with pytest.raises(InvalidInputError, match="head is not on the GPU"):
         FlowNetwork.from_arrays(OnGpu([0]), [1], OnGpu([1]))  # type: ignore[arg-type]
@@ -364,6 +368,7 @@ def test_no_arcs_and_no_inner_vertices() -> None:
     assert straight.flow.tolist() == [2, 3, 0]
 
 
+@pytest.mark.fast
 def test_files_of_a_network_on_a_gpu(tmp_path: Path) -> None:
     network = FlowNetwork.from_arrays(*map(OnGpu, DIAMOND))
     problem = preflow.MaxFlowProblem(network, 0, 3)

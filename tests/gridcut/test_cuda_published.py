@@ -95,6 +95,7 @@ def solve(
     return found
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
@@ -242,6 +243,7 @@ def test_what_blocks_of_pixels_cannot_be(device: CpuDevice) -> None:
         solve(device, four_axes, "cuda-blocking", {})
 
 
+@pytest.mark.fast
 def test_too_many_pixels(device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(direction_major, "MOST_PIXELS", 3)
     network = GridNetwork.from_arrays([[1, 1]] * 2, 0, 1)
@@ -462,6 +464,7 @@ def test_the_hybrid_is_given_up_after_its_rounds() -> None:
         _ = result.value
 
 
+@pytest.mark.fast
 def test_steep_arcs() -> None:
     """Pixels in a row, of which the first has height 5 and an arc of 4 to the second, of height 1."""
     for at_most_excess, amount in ((True, 3), (False, 4)):

@@ -293,6 +293,7 @@ def test_dense_networks_have_no_pairs(size: str, are_paired: bool, monkeypatch: 
     assert ("pair_capacities" in kernels) == ("part_capacities" in kernels) == are_paired
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("option", "given", "message"),
     [
@@ -375,6 +376,7 @@ def test_stop_flag_raised_before_the_start(method: str) -> None:
     assert (residual.arrays.excess >= 0).all()
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("method", CUDA)
 def test_a_network_that_does_not_fit_is_refused(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     device = CpuDevice(free_bytes=100)
@@ -409,10 +411,12 @@ class TestAuto:
         assert result.stats.method == "cuda-push-relabel"
         assert "arcs are enough work for the GPU" in result.stats.reason
 
+    @pytest.mark.fast
     @pytest.mark.parametrize("arguments", [{"device": "cpu"}, {"threads": 1}, {"method": "serial-fifo"}])
     def test_the_caller_wants_the_cpu(self, arguments: dict[str, Any]) -> None:
         assert self.device_taken(**arguments) == "cpu"
 
+    @pytest.mark.fast
     def test_too_few_arcs(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(policy, "ARCS_FOR_GPU", self.problem.network.num_arcs + 1)
         assert self.device_taken() == "cpu"
@@ -423,6 +427,7 @@ class TestAuto:
         monkeypatch.setattr(policy, "ARCS_A_THREAD_FOR_FIRST_USE", 0)
         assert self.device_taken() == "cuda"
 
+    @pytest.mark.fast
     def test_no_gpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def find_device() -> runtime.Device:
             raise DeviceUnavailableError("none")
@@ -430,6 +435,7 @@ class TestAuto:
         monkeypatch.setattr(runtime, "find_device", find_device)
         assert self.device_taken() == "cpu"
 
+    @pytest.mark.fast
     def test_too_little_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
         device = CpuDevice(free_bytes=100)
         monkeypatch.setattr(runtime, "find_device", lambda: device)

@@ -75,6 +75,7 @@ def test_infeasible(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert solve(form).ending == expected(form).ending == "infeasible"
 
 
+@pytest.mark.fast
 def test_no_arcs(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch)
     none = np.zeros(0, dtype=np.int64)
@@ -91,6 +92,7 @@ def test_self_loop_of_negative_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solve(form).flow.tolist() == [4, 0]
 
 
+@pytest.mark.fast
 def test_large_costs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch)
     form = random_form(np.random.default_rng(0), 10, 20)
@@ -98,6 +100,7 @@ def test_large_costs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         solve(form._replace(cost=form.cost * 2**52))
 
 
+@pytest.mark.fast
 def test_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch)
     form = random_form(np.random.default_rng(0), 10, 20)
@@ -132,6 +135,7 @@ def test_too_many_rounds_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         solve(random_form(np.random.default_rng(1), 12, 40))
 
 
+@pytest.mark.fast
 def test_epsilons_end_with_one() -> None:
     assert epsilons(100, 10.0) == [100, 10, 1]
     assert epsilons(0, 10.0) == [1]

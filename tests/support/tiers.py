@@ -58,16 +58,18 @@ def is_slow(item: pytest.Item, record: Mapping[str, float]) -> bool:
     """Return whether a test belongs to ``make test-all`` only.
 
     These are tests that take long, explorations, and tests that build ``.cu`` files: a build takes g++
-    seconds, whichever test comes first and pays for it. Explorations in ``make check`` are short.
+    seconds, whichever test comes first and pays for it. Explorations in ``make check`` are short, and tests
+    in files of builds that are marked fast build nothing.
     """
+    is_fast = item.get_closest_marker("fast") is not None
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     if any(item.path.match(name) for name in EXAMPLES):
         return False
     return (
         record.get(item.nodeid, 0.0) > MOST_SECONDS
         or parameters.get("sanitizer") is not None
-        or ("runner" in getattr(item, "fixturenames", ()) and item.get_closest_marker("fast") is None)
-        or any(item.path.match(name) for name in BUILDS)
+        or ("runner" in getattr(item, "fixturenames", ()) and not is_fast)
+        or (any(item.path.match(name) for name in BUILDS) and not is_fast)
     )
 
 

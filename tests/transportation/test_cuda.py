@@ -126,6 +126,7 @@ def test_refined_start(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check(values[0], a[0], b[0], found)
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("seed", range(5))
 def test_forest(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -139,6 +140,7 @@ def test_forest(seed: int) -> None:
         assert (np.bincount(ends, left) == np.bincount(ends, mass)).all()
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("seed", range(20))
 def test_tree_of_a_plan(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -53,6 +53,7 @@ def residual_networks(draw: st.DrawFn) -> ResidualArrays:
     return undirected(n, pairs + hub)
 
 
+@pytest.mark.fast
 @given(net=residual_networks())
 def test_no_two_arcs_at_a_vertex_have_one_colour(net: ResidualArrays) -> None:
     color, sizes = color_edges(net)
@@ -68,12 +69,14 @@ def test_no_two_arcs_at_a_vertex_have_one_colour(net: ResidualArrays) -> None:
     assert np.array_equal(again.sizes, sizes)
 
 
+@pytest.mark.fast
 def test_nothing_to_colour() -> None:
     for num_vertices in (0, 3):
         color, sizes = color_edges(undirected(num_vertices, []))
         assert len(color) == len(sizes) == 0
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(("leaves", "dtype"), [(1, np.uint8), (256, np.uint8), (257, np.uint16)])
 def test_smallest_dtype_that_holds_the_colours(leaves: int, dtype: Any) -> None:
     color, sizes = color_edges(star(leaves))
@@ -81,11 +84,13 @@ def test_smallest_dtype_that_holds_the_colours(leaves: int, dtype: Any) -> None:
     assert len(sizes) == leaves
 
 
+@pytest.mark.fast
 def test_complete_graph_takes_few_colours() -> None:
     pairs = [(u, v) for u in range(100) for v in range(u)]
     assert 99 <= len(color_edges(undirected(100, pairs)).sizes) <= 130
 
 
+@pytest.mark.fast
 @given(ones=st.integers(0, 63), above=st.integers(0, 2**64 - 1))
 def test_lowest_zero(ones: int, above: int) -> None:
     bits = ((1 << ones) - 1) | (above >> (ones + 1) << (ones + 1))
@@ -93,18 +98,21 @@ def test_lowest_zero(ones: int, above: int) -> None:
         assert function(np.uint64(bits)) == ones
 
 
+@pytest.mark.fast
 def test_hopeless_degree() -> None:
     assert len(color_edges(star(edge_coloring.MOST_DEGREE)).sizes) == edge_coloring.MOST_DEGREE
     with pytest.raises(InvalidInputError, match=r"a vertex has 1,025 neighbours.*cuda-push-relabel"):
         color_edges(star(edge_coloring.MOST_DEGREE + 1))
 
 
+@pytest.mark.fast
 def test_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edge_coloring, "MOST_MASK_BYTES", 2**10)
     with pytest.raises(InvalidInputError, match="300 neighbours"):
         color_edges(star(300))
 
 
+@pytest.mark.fast
 def test_periods_follow_the_sizes() -> None:
     sizes = np.array([1000, 900, 500, 334, 100, 1], dtype=np.int64)
     assert color_periods(sizes, weighted=True).tolist() == [1, 1, 2, 2, 10, LONGEST_PERIOD]
@@ -112,6 +120,7 @@ def test_periods_follow_the_sizes() -> None:
     assert len(color_periods(sizes[:0], weighted=True)) == 0
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -222,6 +231,7 @@ def test_one_cycle_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.value == preflow.max_flow(problem, method="serial-hi-pr").value
 
 
+@pytest.mark.fast
 @pytest.mark.usefixtures("cpu_device")
 def test_colouring_that_is_hopeless_names_another_method() -> None:
     leaves = np.arange(2, 2 + edge_coloring.MOST_DEGREE + 1)
@@ -251,6 +261,7 @@ def test_barriers_are_counted(barrier: str) -> None:
     assert int(number.replace(",", "")) > 20
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("array", ["residual", "excess", "sink_residual"])
 def test_lost_flow_is_noticed(array: str) -> None:
     problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)

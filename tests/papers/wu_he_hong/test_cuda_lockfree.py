@@ -82,6 +82,7 @@ def exact_heights(net: ResidualArrays) -> NDArray[Any]:
     return height
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
@@ -216,6 +217,7 @@ def path_of_four() -> ResidualArrays:
     )
 
 
+@pytest.mark.fast
 def test_steep_arcs_are_cancelled_by_no_more_than_the_excess() -> None:
     net = path_of_four()
     pushes = cancel_steep_arcs(net, np.array([5, 2, 3, 1], np.uint32))
