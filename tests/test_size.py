@@ -33,19 +33,19 @@ LINES = {
     "general_matching": 8269,  # weighted searches of several threads; batches on threads and GPUs
     "generators": 4145,  # networks of energies, scale-free graphs; meshes as refinement numbers them
     "graph": 12689,  # one reader of tables of all libraries, one of graphs; labelled matrices are no edges
-    "gridcut": 6829,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
+    "gridcut": 6811,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
     "integrations": 4055,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3765,  # Matrix Market costs; matrices that could be read in two ways are refused
     "kernels": 3071,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
-    "maxflow": 12796,  # small instances by one kernel each; flows with constants below zero by ranges
+    "maxflow": 12781,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5585,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern
-    "papers": 7724,  # pieces of several solvers are beside them; locks, barriers; names as printed
+    "papers": 7708,  # pieces of several solvers are beside them; locks, barriers; names as printed
     "parallel": 3295,  # arcs of grids and of networks are read by the functions of network
     "reductions": 6502,  # jobs in tables; diagonals, also of singular matrices; dearest pairs; assignments
     "solving": 2335,  # small instances by one kernel each; locks of what threads share
     "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
-    "transportation": 5517,  # masses may stay; large ones spoil no small ones; small items list all pairs
+    "transportation": 5505,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10904,  # many labels in paint; holes in phases; partial labels of roof duality; layers
 }
 #: The most kinds of arguments of kernels.

@@ -139,50 +139,35 @@ def begin_search(
 
 
 @kernel
-def next_level_up(
-    net: ResidualArrays, state: DinicState, begin: np.uint64, end: np.uint64, monitor: Monitor
+def next_level(
+    net: ResidualArrays,
+    listed: Indices,
+    labels: tuple[Indices, Indices],
+    begin: np.uint64,
+    end: np.uint64,
+    backwards: bool,
+    monitor: Monitor,
 ) -> tuple[np.uint64, bool]:
-    """Search backwards over the arcs into ``from_sink[begin:end]``.
+    """Search over the arcs out of the vertices ``listed[begin:end]``, or into them.
 
-    Return the end of the list, and whether the other search has been there.
+    `labels` are those of this search and of the other one. Return the end of the list, and whether the other
+    search has been there.
     """
+    own, other = labels
     met = False
     last = end
     while begin < end and relaxed_load(monitor.stop, 0) == 0:
-        v = np.uint64(state.from_sink[begin])
+        v = np.uint64(listed[begin])
         begin += ONE
         a, stop = arcs_of(net, v)
         monitor.counts[ARC_SCANS] += stop - a
         while a < stop:
             w = head(net, v, a)
-            if state.height[w] == ZERO and net.residual[opposite(net, a)] > 0:
-                state.height[w] = np.uint64(state.height[v]) + ONE
-                state.from_sink[last] = w
+            if own[w] == ZERO and net.residual[opposite(net, a) if backwards else a] > 0:
+                own[w] = np.uint64(own[v]) + ONE
+                listed[last] = w
                 last += ONE
-                met = met or state.distance[w] > ZERO
-            a += ONE
-    return last, met
-
-
-@kernel
-def next_level_down(
-    net: ResidualArrays, state: DinicState, begin: np.uint64, end: np.uint64, monitor: Monitor
-) -> tuple[np.uint64, bool]:
-    """Search forwards over the arcs out of ``from_source[begin:end]``; return as `next_level_up` does."""
-    met = False
-    last = end
-    while begin < end and relaxed_load(monitor.stop, 0) == 0:
-        v = np.uint64(state.from_source[begin])
-        begin += ONE
-        a, stop = arcs_of(net, v)
-        monitor.counts[ARC_SCANS] += stop - a
-        while a < stop:
-            w = head(net, v, a)
-            if state.distance[w] == ZERO and net.residual[a] > 0:
-                state.distance[w] = np.uint64(state.distance[v]) + ONE
-                state.from_source[last] = w
-                last += ONE
-                met = met or state.height[w] > ZERO
+                met = met or other[w] > ZERO
             a += ONE
     return last, met
 
@@ -204,11 +189,13 @@ def find_levels(
         if relaxed_load(monitor.stop, 0) != 0:
             break
         if both and source_end - source_begin < sink_end - sink_begin:
-            end, met = next_level_down(net, state, source_begin, source_end, monitor)
+            labels = state.distance, state.height
+            end, met = next_level(net, state.from_source, labels, source_begin, source_end, False, monitor)
             source_begin, source_end = source_end, end
             ahead += ONE
         else:
-            end, met = next_level_up(net, state, sink_begin, sink_end, monitor)
+            labels = state.height, state.distance
+            end, met = next_level(net, state.from_sink, labels, sink_begin, sink_end, True, monitor)
             sink_begin, sink_end = sink_end, end
             behind += ONE
     if met:

@@ -51,15 +51,20 @@ def end_at(forest: WeightedForest, time: np.int64, vertex: np.uint64, free: np.u
 
 
 @kernel
-def make_even(forest: WeightedForest, node: np.uint64) -> None:
-    """Label an outermost node that is outside the tree, or was odd and now has its dual."""
-    now = forest.time[NOW]
-    take_node(forest, node)
-    forest.label[node] = EVEN
-    forest.since[node] = now
+def label_node(forest: WeightedForest, node: np.uint64, label: np.uint8) -> None:
+    """Give a node a label as of now, and list it."""
+    forest.label[node] = label
+    forest.since[node] = forest.time[NOW]
     forest.labelled[forest.sizes[LABELLED]] = node
     forest.sizes[LABELLED] += ONE
-    add_even_vertices(forest, node, now)
+
+
+@kernel
+def make_even(forest: WeightedForest, node: np.uint64) -> None:
+    """Label an outermost node that is outside the tree, or was odd and now has its dual."""
+    take_node(forest, node)
+    label_node(forest, node, EVEN)
+    add_even_vertices(forest, node, forest.time[NOW])
 
 
 @kernel
@@ -82,14 +87,10 @@ def add_even_vertices(forest: WeightedForest, node: np.uint64, added: np.int64) 
 @kernel
 def make_odd(forest: WeightedForest, node: np.uint64) -> None:
     """Label an outermost node that is outside the tree; `from_even` and `to_odd` are there."""
-    now = forest.time[NOW]
     take_node(forest, node)
-    forest.label[node] = ODD
-    forest.since[node] = now
-    forest.labelled[forest.sizes[LABELLED]] = node
-    forest.sizes[LABELLED] += ONE
+    label_node(forest, node, ODD)
     if node >= np.uint64(len(forest.dual)):
-        put_node(forest, node, now + forest.blossom_dual[node] // 2)
+        put_node(forest, node, forest.time[NOW] + forest.blossom_dual[node] // 2)
 
 
 @kernel
@@ -211,10 +212,7 @@ def shrink(forest: WeightedForest, u: np.uint64, v: np.uint64) -> None:
     blossom = np.uint64(forest.spare[forest.sizes[SPARE]])
     claim_node(forest, forest.claims, blossom)
     make_blossom(forest, blossom, top)
-    forest.label[blossom] = EVEN
-    forest.since[blossom] = now
-    forest.labelled[forest.sizes[LABELLED]] = blossom
-    forest.sizes[LABELLED] += ONE
+    label_node(forest, blossom, EVEN)
     x = top
     while True:
         passed = now - forest.since[x]
