@@ -337,3 +337,14 @@ def test_neighbours_of_a_graph_with_loops_and_parallel_edges() -> None:
         for a, b in itertools.pairwise(graph.first.tolist())
     ]
     assert rows == [[(1, 5), (2, 2)], [(0, 5)], [(0, 2)]]
+
+
+@pytest.mark.parametrize("weight", [2**53 - 1, 2**53, 2**53 + 1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integers_beside_the_largest_that_floats_hold(weight: int, sign: int) -> None:
+    """The kernel of small graphs compares weights as floats, which round 2**53 + 1 to 2**53."""
+    for goal in ({}, {"perfect": True}, {"maximum_cardinality": True}, {"maximize": False, "perfect": True}):
+        result = preflow.matching(([0, 1, 2], [1, 2, 3], [sign * weight, 0, 1 - sign * weight]), **goal)
+        result.verify()
+        if "perfect" in goal:
+            assert result.weight == 1

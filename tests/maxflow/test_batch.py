@@ -322,7 +322,7 @@ def test_terminals_and_networks_that_are_refused() -> None:
     ):
         with pytest.raises(InvalidInputError, match=message):
             preflow.max_flow_batch(batch, source, sink)
-    with pytest.raises(InvalidInputError, match="such as .network."):
+    with pytest.raises(InvalidInputError, match=r"such as .network."):
         preflow.max_flow_batch(batch[0], 0, 1)
     with pytest.raises(InvalidInputError, match="item 1: a network is"):
         preflow.max_flow_batch([batch[0], 5], 0, 1)

@@ -213,6 +213,15 @@ def test_subnormal_numbers(dense: Any) -> None:
     check_scales(found)
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-320, 1e-310, 1.0, 1e308])
+def test_complex_numbers_whose_absolute_value_has_few_bits(size: float) -> None:
+    """The parts 5e-324 and 5e-324 have the absolute value 7e-324, which float64 rounds to 5e-324."""
+    found = preflow.scale_to_diagonal([[size * (1 + 1j), 0], [0, 1.0]])
+    found.verify()
+    assert found.value == pytest.approx(np.log2(size) + 0.5)
+    assert np.abs(found.scaled()).diagonal() == pytest.approx([1.0, 1.0])
+
+
 @pytest.mark.parametrize(
     ("matrix", "match"),
     [

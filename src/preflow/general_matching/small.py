@@ -170,7 +170,7 @@ def list_edges(
     pairs = n // TWO if goal.most_edges else ZERO
     if is_whole:
         # The bonus is at most as large as n weights, and n / 2 edges have it.
-        if size > EXACT or (size + 1.0) * float(n + TWO) * float(TWO * pairs + TWO) >= MOST:
+        if size >= EXACT or (size + 1.0) * float(n + TWO) * float(TWO * pairs + TWO) >= MOST:
             return np.int64(-1), np.int64(0)
     else:
         limit, half = MOST / 4.0, pairs

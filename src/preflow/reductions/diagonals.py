@@ -144,7 +144,7 @@ class DiagonalScaling(ReadOnlyArrays):
         if self.goal == "sum":
             total: int | float = self.proof.cost
             return total
-        return math.fsum(np.log2(_sizes(self.diagonal[self.matched]).astype(np.float64)))
+        return math.fsum(-_costs(self.diagonal[self.matched]))
 
     @property
     def row_scale(self) -> NDArray[np.float64]:
@@ -217,7 +217,7 @@ class DiagonalScaling(ReadOnlyArrays):
             self._check_covers(rows, columns, sizes)
         else:
             self._check_assignment(rows, columns, sizes)
-        self._check_scales(rows, columns, sizes)
+        self._check_scales(rows, columns)
         self._check_pivots()
 
     def _check_assignment(self, rows: NDArray[np.int64], columns: NDArray[np.int64], sizes: Array) -> None:
@@ -237,7 +237,7 @@ class DiagonalScaling(ReadOnlyArrays):
         expected = (
             sizes
             if self.goal == "sum"
-            else _whole(_costs(sizes), check_positive("tolerance", self.tolerance))
+            else _whole(_costs(self.matrix.data), check_positive("tolerance", self.tolerance))
         )
         same = np.array_equal(costs.first, self.matrix.indptr) and np.array_equal(
             costs.column, self.matrix.indices
@@ -265,7 +265,7 @@ class DiagonalScaling(ReadOnlyArrays):
             if cover.size > max(most, 0):
                 raise VerificationError(f"a cover has {cover.size} rows and columns, more than {most}")
 
-    def _check_scales(self, rows: NDArray[np.int64], columns: NDArray[np.int64], sizes: Array) -> None:
+    def _check_scales(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
         """Check that scaled entries are at most 1, and 1 on the diagonal."""
         shape = self.permutation.shape
         for name in ("log2_row_scale", "log2_column_scale"):
@@ -281,7 +281,7 @@ class DiagonalScaling(ReadOnlyArrays):
         if self.symmetric and not np.array_equal(row_scale, column_scale):
             raise VerificationError("the scales of rows and columns differ")
         row, column = _ends(self.matrix)
-        log = -_costs(sizes)
+        log = -_costs(self.matrix.data)
         scaled = row_scale[row] + column_scale[column] + log
         most = float(max(np.abs(each).max(initial=0.0) for each in (row_scale, column_scale, log)))
         error = self.tolerance + 8 * float(np.finfo(np.float64).eps) * most
@@ -405,7 +405,7 @@ def scale_to_diagonal(
         proof = _assignment(given, sizes, True, limits)
         row_match = _columns_of_rows(proof)
     else:
-        costs = _costs(sizes)
+        costs = _costs(given.data)
         proof, tolerance = _largest_product(given, costs, warm_start, limits)
         row_match = _columns_of_rows(proof)
         scales = _scales(given, costs, proof, tolerance)
@@ -518,9 +518,16 @@ def _least(sizes: Array) -> int | float:
     return least
 
 
-def _costs(sizes: Array) -> NDArray[np.float64]:
-    """Return minus the logarithms to base 2."""
-    return -np.log2(sizes.astype(np.float64))
+def _costs(data: Array) -> NDArray[np.float64]:
+    """Return minus the logarithms to base 2 of absolute values.
+
+    Both parts of a complex number are scaled first: the absolute value of denormal ones has few bits.
+    """
+    if data.dtype.kind != "c":
+        return -np.log2(_sizes(data).astype(np.float64))
+    parts = [np.abs(part).astype(np.float64) for part in (data.real, data.imag)]
+    exponent = np.frexp(np.maximum(*parts))[1]
+    return -(np.log2(np.hypot(*(np.ldexp(part, -exponent) for part in parts))) + exponent)
 
 
 def _whole(costs: NDArray[np.float64], tolerance: float) -> NDArray[np.int64]:
