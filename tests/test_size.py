@@ -42,7 +42,7 @@ LINES = {
     "network": 529,  # which functions each class of networks has; arcs by a pattern
     "papers": 7708,  # pieces of several solvers are beside them; locks, barriers; names as printed
     "parallel": 3295,  # arcs of grids and of networks are read by the functions of network
-    "reductions": 6502,  # jobs in tables; diagonals, also of singular matrices; dearest pairs; assignments
+    "reductions": 6511,  # jobs in tables; diagonals, also of singular matrices; dearest pairs; assignments
     "solving": 2335,  # small instances by one kernel each; locks of what threads share
     "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
     "transportation": 5505,  # masses may stay; large ones spoil no small ones; small items list all pairs

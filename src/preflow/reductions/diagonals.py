@@ -527,7 +527,9 @@ def _costs(data: Array) -> NDArray[np.float64]:
         return -np.log2(_sizes(data).astype(np.float64))
     parts = [np.abs(part).astype(np.float64) for part in (data.real, data.imag)]
     exponent = np.frexp(np.maximum(*parts))[1]
-    return -(np.log2(np.hypot(*(np.ldexp(part, -exponent) for part in parts))) + exponent)
+    real, imaginary = (np.ldexp(part, -exponent) for part in parts)
+    costs: NDArray[np.float64] = -(np.log2(np.hypot(real, imaginary)) + exponent)
+    return costs
 
 
 def _whole(costs: NDArray[np.float64], tolerance: float) -> NDArray[np.int64]:
