@@ -250,6 +250,17 @@ def test_a_large_mass_that_cannot_be_moved_spoils_no_small_one(stack: bool) -> N
     assert (some.amount, some.cost) == (0.5, 1.5)
 
 
+@pytest.mark.parametrize("large", [1e30, 1e60, 2.0**300, 1e300])
+@pytest.mark.parametrize("small", [1.0, 2.0**-900])
+def test_what_stays_is_exact_beside_any_small_mass(large: float, small: float) -> None:
+    """The sum of what stays has as many parts as it needs, else its rest would be moved at any cost."""
+    cost = [[0.0, 9.0], [3.0, -1.0]]
+    result = preflow.transport(cost, [large, large], [large, small], partial=True)
+    result.verify()
+    assert result.cost == -small
+    assert result.mass.tolist() == [large, small]
+
+
 def test_items_of_a_batch_have_sums_of_several_parts() -> None:
     inf = np.inf
     cost = [[[inf, inf, 0.0], [0.0, inf, inf]], [[0.0, inf, inf], [0.0, 0.0, inf]]]

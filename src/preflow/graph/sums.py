@@ -11,25 +11,22 @@ from ..errors import CapacityOverflowError
 from .network import exact_sum
 from .standard_form import MOST
 
-#: The number of floats that have the sum of floats of usual sizes.
-MOST_PARTS = 4
-
 
 def parts_of_sum(amounts: Array, less: Array | Number = 0) -> list[Number]:
     """Return numbers above 0 whose sum is that of amounts, less others; none where it is not above 0.
 
     One float cannot represent a sum of floats, and what rounding adds or takes would have to be sent as well.
+    Each part has 53 bits of the rest: floats of usual sizes have one to four, and none have more than 41.
     """
     parts: list[Number] = []
-    while len(parts) < MOST_PARTS:
+    while True:
         taken = np.append(less, np.array(parts, dtype=amounts.dtype))
         part = exact_total(amounts, taken)
         if part > 0 and exact_total(amounts, np.append(taken, part)) < 0:
             part = math.nextafter(part, 0)
         if part <= 0:
-            break
+            return parts
         parts.append(part)
-    return parts
 
 
 def within_reach(amounts: Array, limits: Array) -> Array:
