@@ -77,8 +77,10 @@ _memory = Memory()
 ROW_REDUCTION = ShortestPathOptions().row_reduction
 _INTEGER, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
 #: The types in which costs are solved, by those in which they are given.
-_WIDE = {np.dtype(f"{kind}{size}"): _INTEGER for kind in "iu" for size in (1, 2, 4)}
-_WIDE |= {_INTEGER: _INTEGER, np.dtype(np.float32): _FLOAT, _FLOAT: _FLOAT}
+_WIDE: dict[Untyped, Untyped] = {
+    **{np.dtype(f"{kind}{size}"): _INTEGER for kind in "iu" for size in (1, 2, 4)},
+    **{_INTEGER: _INTEGER, np.dtype(np.float32): _FLOAT, _FLOAT: _FLOAT},
+}
 
 
 def _make_memory(dtype: Untyped) -> SmallMemory:
