@@ -245,3 +245,14 @@ def test_terms_past_float64_are_refused_where_nothing_is_proved(method: str) -> 
     cost = [[-1e100, 1e-100, 1], [-1e100, 1e-100, 1e100], [0, -1, -1e100]]
     with pytest.raises(CostOverflowError, match="costs times masses"):
         preflow.transport(cost, [1e208, 2e300, 1e208], [1e300, 1e-300, 1e300], method=method)
+
+
+def test_prices_past_float64_prove_nothing() -> None:
+    """The price of a row would be 2e308: the integers of the solve are optimal, and no float says so."""
+    inf = np.inf
+    for size in (1e307, 8e307, 1e308):
+        cost = [[inf, size, inf], [inf, -size, 0.0]]
+        result = preflow.transport(cost, [5, 1], [5, 1, 7], partial=True)
+        result.verify()
+        assert result.status == ("optimal" if size < 9e307 else "approximate")
+        assert result.upper_bound == size

@@ -396,7 +396,7 @@ class TransportCall(Call[Any]):
             return self._wrapped(costs, given, plan, (found.u, found.v), "optimal", (cost, cost), 0)
         answer = proved(costs, given, plan, found, self.threads, exact=False)
         scaled = _exact_cost(costs, *given, found, exponent, answer.v)
-        if scaled is not None and math.isfinite(answer.cost):
+        if scaled is not None and math.isfinite(answer.gap):
             total, power = scaled
             gap = rounded_up(abs(Fraction(answer.cost) - Fraction(total) / Fraction(2) ** power))
             answer = replace(answer, proof=answer.proof._replace(gap=gap, close=True))
