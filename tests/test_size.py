@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2181,  # aliases of arrays have types; errors name items, of batches too; locks of first calls
-    "assignment": 12082,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
+    "assignment": 12083,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
     "bipartite": 5238,  # columns of tables are named; small calls
     "certify": 5063,  # what a cut allows, with lower bounds; pits and rankings; pairs without a sort
     "cli": 4248,  # segment-labels of volumes; labels of images as pictures
