@@ -21,18 +21,18 @@ PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
     ".": 2181,  # aliases of arrays have types; errors name items, of batches too; locks of first calls
-    "assignment": 12083,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
+    "assignment": 12082,  # equal rows and columns; small matrices; other assignments; sparse costs on threads
     "bipartite": 5238,  # columns of tables are named; small calls
     "certify": 5063,  # what a cut allows, with lower bounds; pits and rankings; pairs without a sort
     "cli": 4248,  # segment-labels of volumes; labels of images as pictures
-    "connectivity": 1996,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
+    "connectivity": 1993,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
     "cuda": 2297,  # loops of kernels and sums over warps and blocks; launches as a graph; uploads by threads
     "distributed": 7485,  # arguments by name
     "drawing": 886,  # bars of comparisons; the palette of labels; circles as wide as names
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 8269,  # weighted searches of several threads; batches on threads and GPUs
     "generators": 4145,  # networks of energies, scale-free graphs; meshes as refinement numbers them
-    "graph": 12689,  # one reader of tables of all libraries, one of graphs; labelled matrices are no edges
+    "graph": 12709,  # one reader of tables of all libraries, one of graphs; labelled matrices are no edges
     "gridcut": 6811,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
     "integrations": 4055,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3765,  # Matrix Market costs; matrices that could be read in two ways are refused
@@ -43,9 +43,9 @@ LINES = {
     "papers": 7708,  # pieces of several solvers are beside them; locks, barriers; names as printed
     "parallel": 3295,  # arcs of grids and of networks are read by the functions of network
     "reductions": 6511,  # jobs in tables; diagonals, also of singular matrices; dearest pairs; assignments
-    "solving": 2335,  # small instances by one kernel each; locks of what threads share
+    "solving": 2338,  # small instances by one kernel each; locks of what threads share
     "steps": 2505,  # terminals are joined with what strong arcs reach from them, and moved past one arc
-    "transportation": 5505,  # masses may stay; large ones spoil no small ones; small items list all pairs
+    "transportation": 5511,  # masses may stay; large ones spoil no small ones; small items list all pairs
     "vision": 10904,  # many labels in paint; holes in phases; partial labels of roof duality; layers
 }
 #: The most kinds of arguments of kernels.

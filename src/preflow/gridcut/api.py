@@ -34,6 +34,9 @@ from .solution import GridFlow, GridSolution, initial_state
 if TYPE_CHECKING:
     from .problem import HostSolver
 
+#: Up to this many pixels a serial method of "auto" runs in the thread of the caller: it takes milliseconds.
+QUICK_PIXELS = 10_000
+
 
 def grid_cut(
     source_capacity: AnyArray,
@@ -273,6 +276,10 @@ class GridCall(Call[GridNetwork]):
             automatic=request.method == "auto",
             most_threads=request.most_threads,
         )
+
+    def is_quick(self, request: Request) -> bool:
+        """Whether one thread solves a small grid."""
+        return self.automatic and self.threads == 1 and not self.device and self.instance.size <= QUICK_PIXELS
 
     def grid_cut(self) -> GridCutResult:
         """Solve until the gap is small enough and wrap the result."""

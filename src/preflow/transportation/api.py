@@ -69,6 +69,8 @@ SCALED_BELOW = 1e-6
 #: Up to this many rows and columns together, and pairs of all items, a solve on a GPU runs in the thread of
 #: the caller: 64 items of 512 x 512 take 6 to 9 ms, to which handing it to another one would add.
 QUICK_VERTICES, QUICK_PAIRS = 2048, 2**25
+#: The same for a serial method of "auto", which takes milliseconds.
+QUICK_COSTS = 10_000
 
 #: No mass may stay.
 ALL = Asked()
@@ -299,10 +301,12 @@ class TransportCall(Call[Any]):
         return call.run(call.transport, request)
 
     def is_quick(self, request: Request) -> bool:
-        """Whether a GPU solves small items, a few hundred at a time, without pairs to copy."""
-        _, n, m = self.instance.shape
+        """Whether a GPU solves small items without pairs to copy, or one thread few pairs."""
+        items, n, m = self.instance.shape
+        if self.device is None:
+            return request.method == "auto" and self.threads == 1 and items * n * m <= QUICK_COSTS
         small = n + m <= QUICK_VERTICES and isinstance(self.instance, DeviceCosts)
-        return small and self.device is not None and self.instance.values.size <= QUICK_PAIRS
+        return small and self.instance.values.size <= QUICK_PAIRS
 
     def transport(self) -> list[TransportResult]:
         """Solve and wrap the results."""
@@ -556,8 +560,8 @@ def _masses(
     if array.dtype.kind == "u" and array.size and int(array.max()) >= MOST:
         raise CapacityOverflowError(f"{name} has a mass of 2**62 or more: {int(array.max())}")
     kind = np.int64 if array.dtype.kind != "f" else np.float64 if array.itemsize != 4 else np.float32
-    of_items = np.broadcast_to(array, (*leading, size)).reshape(math.prod(leading), size)
-    return np.array(of_items, dtype=kind)
+    of_items = np.broadcast_to(array, (*leading, size)) if leading else array
+    return np.array(of_items.reshape(math.prod(leading), size), dtype=kind)
 
 
 def with_equal_sums(a: Array, b: Array) -> tuple[Array, Array]:

@@ -382,6 +382,8 @@ class ColumnGeneration:
 
         `values` are their costs.
         """
+        if self.lists and not len(row):
+            return 0
         n, simplex = self.pricing.n, self.simplex
         allowed, cost = self.pricing.integers(row, column, values)
         row, column = row[allowed], column[allowed]
