@@ -7,7 +7,8 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -175,7 +176,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
     @property
     def size(self) -> int:
         """Number of pixels."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def symmetric(self) -> bool:
@@ -191,19 +192,20 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         corner = (0,) * len(self.shape)
         yield Part("source_capacity", compact(self.source_capacity), corner)
         yield Part("sink_capacity", compact(self.sink_capacity), corner)
-        for row, values in enumerate(self.neighbor_capacity):
-            box = pair_boxes(self.shape, self.offsets[2 * row if self.symmetric else row])[0]
+        offsets = self.offsets[:: 2 if self.symmetric else 1].tolist()
+        for row, (values, offset) in enumerate(zip(self.neighbor_capacity, offsets, strict=True)):
+            box = pair_boxes(self.shape, offset)[0]
             first = tuple(side.start for side in box)
             yield Part(f"neighbor_capacity[{row}]", compact(values[box]), first)
 
     @cached_property
     def limits(self) -> Limits:
         """The smallest and the largest capacity of each of the :meth:`parts`, 0 where there is none."""
-        return self._limits(1)
+        return self._limits(self.parts(), 1)
 
-    def _limits(self, threads: int) -> Limits:
+    def _limits(self, parts: Iterable[Part], threads: int) -> Limits:
         xp, pairs = self.xp, []
-        for part in self.parts():
+        for part in parts:
             values = part.values if part.values.size else xp.zeros(1, dtype=np.int64)
             if xp is np and threads > 1 and values.size >= PARALLEL_SIZE:
                 pieces = run_pieces(partial(_limits_of_rows, values), len(values), threads)
@@ -233,9 +235,10 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         InvalidInputError
             Names the first one that is not.
         """
-        self.__dict__["limits"] = self._limits(threads)  # sets the cached property
-        for number, (part, (least, largest)) in enumerate(zip(self.parts(), self.limits, strict=True)):
-            if np.isnan(least):
+        parts = list(self.parts())
+        limits = self.__dict__["limits"] = self._limits(parts, threads)  # sets the cached property
+        for number, (part, (least, largest)) in enumerate(zip(parts, limits, strict=True)):
+            if math.isnan(least):
                 raise InvalidInputError(f"{part.name} is NaN{_place(part, self.xp.isnan(part.values))}")
             if least < 0 and (number >= 2 or least == -np.inf):
                 raise InvalidInputError(f"{part.name} is negative: {least}{_place(part, part.values < 0)}")

@@ -44,20 +44,22 @@ def grid_arrays(
         whole = xp.broadcast_to(neighbor, (len(neighbor), *shape))
         neighbor, half = unroll(shape, whole, half, rings, xp)
     arrays = (
-        xp.broadcast_to(_of_kept_dtype(source, "source_capacity"), shape),
-        xp.broadcast_to(_of_kept_dtype(sink, "sink_capacity"), shape),
-        xp.broadcast_to(neighbor, (len(neighbor), *shape)),
+        _spread(_of_kept_dtype(source, "source_capacity"), shape, xp),
+        _spread(_of_kept_dtype(sink, "sink_capacity"), shape, xp),
+        _spread(neighbor, (len(neighbor), *shape), xp),
     )
-    return shape, both_ways(half), *map(_read_only, arrays)
+    return shape, both_ways(half), *arrays
 
 
 def compact(values: AnyArray) -> AnyArray:
     """Return an array with length 1 along axes of stride 0."""
+    if 0 not in values.strides:
+        return values
     return values[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in values.strides)]
 
 
-def _read_only(values: AnyArray) -> AnyArray:
-    view = values.view()
+def _spread(values: AnyArray, shape: tuple[int, ...], xp: ArrayModule) -> AnyArray:
+    view = values.view() if values.shape == shape else xp.broadcast_to(values, shape).view()
     if isinstance(view, np.ndarray):
         view.flags.writeable = False
     return view

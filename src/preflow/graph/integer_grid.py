@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ BITS_OF_SINGLE, BITS_OF_DOUBLE = 30, 61
 #: Dtypes of residual capacities, and of excess.
 RESIDUAL_DTYPES = (np.int16, np.int32, np.int64)
 EXCESS_DTYPES = (np.int32, np.int64)
+LARGEST = {dtype: int(np.iinfo(dtype).max) for dtype in RESIDUAL_DTYPES}
 #: Entries whose digits are counted together: they fit a cache.
 BLOCK = 1 << 15
 #: By what factor a sum in float64 may be too small.
@@ -65,24 +67,29 @@ class IntegerGrid:
     @property
     def xp(self) -> ArrayModule:
         """The array module: NumPy, or CuPy where the arrays are on a GPU."""
-        return import_module(type(self.source).__module__.partition(".")[0])
+        kind = type(self.source)
+        return np if kind is np.ndarray else import_module(kind.__module__.partition(".")[0])
 
     @property
     def size(self) -> int:
         """Number of pixels."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def num_pairs(self) -> int:
         """K, the number of pairs of opposite directions."""
         return len(self.offsets) // 2
 
-    @property
+    @cached_property
     def steps(self) -> NDArray[np.int64]:
-        """The step of each direction in C order of the pixels, shape (2 K,)."""
+        """The step of each direction in C order, shape (2 K,); 0 if it leaves the grid from every pixel."""
         strides = np.cumprod([1, *self.shape[:0:-1]], dtype=np.int64)[::-1]
-        flat: NDArray[np.int64] = self.offsets @ strides
-        return flat
+        return np.where((np.abs(self.offsets) < self.shape).all(axis=1), self.offsets @ strides, 0)
+
+    @cached_property
+    def padding(self) -> int:
+        """How many unused numbers come before the first pixel in a state of the grid."""
+        return int(np.abs(self.steps).max(initial=0))
 
     def boxes(self, pair: int) -> tuple[Box, Box]:
         """Return the boxes of pixels at which forward arcs of a pair of directions begin, and end."""
@@ -442,7 +449,7 @@ def _check_mixed(arrays: tuple[Any, ...], largest: tuple[Any, ...]) -> None:
 
 def _fitting(dtypes: tuple[Any, ...], largest: float) -> DType | None:
     """Return the first of these dtypes that can represent a number, None if none can."""
-    return next((np.dtype(dtype) for dtype in dtypes if largest <= np.iinfo(dtype).max), None)
+    return next((np.dtype(dtype) for dtype in dtypes if largest <= LARGEST[dtype]), None)
 
 
 def _largest_sum(first: AnyArray, second: AnyArray) -> int:

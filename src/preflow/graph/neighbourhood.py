@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..errors import InvalidInputError
 Box = tuple[slice, ...]
 
 
+@cache
 def named_neighbourhoods(ndim: int) -> dict[int, list[tuple[int, ...]]]:
     """Return the forward halves of the neighbourhoods that are named by their number of neighbours.
 
@@ -58,8 +60,7 @@ def half_neighbourhood(ndim: int, connectivity: Any) -> list[tuple[int, ...]]:
 
 def both_ways(half: Iterable[tuple[int, ...]]) -> NDArray[np.int64]:
     """Return the offsets of all directions: each forward one, followed by its opposite."""
-    forward = np.array(list(half), dtype=np.int64)
-    offsets = np.stack([forward, -forward], axis=1).reshape(-1, forward.shape[-1])
+    offsets = np.array([[sign * step for step in each] for each in half for sign in (1, -1)], np.int64)
     offsets.flags.writeable = False
     return offsets
 

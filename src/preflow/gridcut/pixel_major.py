@@ -162,14 +162,13 @@ def grid_state(grid: IntegerGrid, start: Any | None = None, threads: int = 1) ->
     shape = tuple(grid.shape)
     offsets = np.ascontiguousarray(grid.offsets, dtype=np.int64)
     pixels, degree = math.prod(shape), len(offsets)
-    step = steps_within(grid)
-    pad = padding(grid)
+    pad = grid.padding
     size = pixels + 2 * pad
     number = state_dtype(grid)
     state = GridState(
         np.zeros(size * degree, dtype=number),
         np.zeros(size, dtype=number),
-        step.astype(np.uint64),
+        grid.steps.astype(np.uint64),
     )
     inner = state.terminal[pad : pad + pixels].reshape(shape)
     lengths = np.array(shape, dtype=np.int64)
@@ -221,23 +220,9 @@ def state_dtype(grid: IntegerGrid) -> DType:
     return np.promote_types(np.promote_types(grid.residual_dtype, grid.excess_dtype), np.int32)
 
 
-def steps_within(grid: IntegerGrid) -> NDArray[np.int64]:
-    """Return the step of each direction in C order; 0 if the direction leaves the grid from every pixel."""
-    strides = np.array([math.prod(grid.shape[axis + 1 :]) for axis in range(len(grid.shape))], dtype=np.int64)
-    offsets = np.asarray(grid.offsets, dtype=np.int64)
-    within = (np.abs(offsets) < np.array(grid.shape)).all(axis=1, keepdims=True)
-    steps: NDArray[np.int64] = np.where(within, offsets, 0) @ strides
-    return steps
-
-
-def padding(grid: IntegerGrid) -> int:
-    """Return how many unused numbers come before the first pixel."""
-    return int(np.abs(steps_within(grid)).max(initial=0))
-
-
 def interior(grid: IntegerGrid) -> tuple[AnyArray, AnyArray]:
     """Return the number of the first pixel, and one past that of the last."""
-    pad = padding(grid)
+    pad = grid.padding
     return np.uint64(pad), np.uint64(pad + math.prod(grid.shape))
 
 
@@ -251,7 +236,7 @@ def grid_solution(
     return GridSolution(
         sink_side=sink_side.reshape(shape),
         finished=finished,
-        residual=np.moveaxis(residual, -1, 0),
+        residual=residual.transpose(len(shape), *range(len(shape))),
         terminal=state.terminal[first:last].reshape(shape),
     )
 

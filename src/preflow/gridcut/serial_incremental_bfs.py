@@ -107,7 +107,9 @@ def make_boxes(shape: tuple[int, ...], pad: Any) -> Boxes:
     side = max(1, round(BOX ** (1 / len(shape))))
     index = np.indices([-(-length // side) for length in shape], dtype=np.int64)
     low = index.reshape(len(shape), -1).T * side
-    corners = np.ascontiguousarray(np.stack([low, np.minimum(low + side, shape)], axis=1))
+    corners = np.empty((len(low), 2, len(shape)), dtype=np.int64)
+    corners[:, 0] = low
+    np.minimum(low + side, shape, out=corners[:, 1])
     return Boxes(pad, np.array(shape, dtype=np.int64), corners)
 
 

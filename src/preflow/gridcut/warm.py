@@ -34,7 +34,7 @@ from ..progress import Reporter
 from ..solving.exclusive import Exclusive
 from ..solving.run import Control, GaveUp, run_interruptibly
 from ..stats import ARC_SCANS, PUSHES, RELABELS, SolveStats
-from .pixel_major import GridState, grid_solution, interior, padding, steps_within
+from .pixel_major import GridState, grid_solution, interior
 from .problem import ORPHANS_PER_ARC
 from .result import GridCutResult
 from .solution import GridSolution
@@ -72,12 +72,12 @@ class WarmGrid(Exclusive):
         self.net: Array = net.astype(dtype)
         self._grid = grid
         self._first, self._last = interior(grid)
-        pad, size = padding(grid), grid.size
+        pad, size = grid.padding, grid.size
         degree = len(grid.offsets)
         self._state = GridState(
             np.zeros((size + 2 * pad) * degree, dtype=dtype),
             np.zeros(size + 2 * pad, dtype=dtype),
-            steps_within(grid).astype(np.uint64),
+            grid.steps.astype(np.uint64),
         )
         inner = self._residual
         for pair in range(grid.num_pairs):
