@@ -83,7 +83,7 @@ def _outside_of_graphs(function: Callable[Arguments, Result]) -> Callable[Argume
     def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
         nonlocal outside
         if "torch._dynamo" not in sys.modules:  # the compiler, which Torch loads when it is first used
-            return explained(*arguments, **named)
+            return explained(*arguments, **named) if named else function(*arguments)  # type: ignore[call-arg]
         if outside is None:
             outside = sys.modules["torch"].compiler.disable(explained)
         return outside(*arguments, **named)

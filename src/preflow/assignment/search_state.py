@@ -144,7 +144,7 @@ def lists_of(costs: SparseCosts) -> Lists:
     limits = INTEGER_LIMITS if costs.values.dtype.kind == "i" else FLOAT_LIMITS
     return Lists(
         first=costs.first,
-        size=np.diff(costs.first),
+        size=costs.first[1:] - costs.first[:-1],
         column=costs.column,
         cost=costs.values,
         bound=np.full(n, limits.beyond, dtype=costs.values.dtype),

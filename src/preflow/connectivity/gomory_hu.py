@@ -344,7 +344,7 @@ class _Limits(NamedTuple):
     #: no edge of the tree, and no light one, is heavier
     heavy: float
     light: float
-    between: Fraction  #: cuts that separate vertices of a group weigh this at least
+    between: Fraction | int  #: cuts that separate vertices of a group weigh this at least
 
 
 def _refined(

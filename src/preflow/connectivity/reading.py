@@ -32,9 +32,9 @@ class WholeWeights(NamedTuple):
     weight: NDArray[np.int64]
     exponent: int | None = None  #: the power; None where none was rounded
 
-    def bound(self, amount: int) -> Fraction:
+    def bound(self, amount: int) -> Fraction | int:
         """Return an amount of these integers in the unit of the weights."""
-        return Fraction(amount) / Fraction(2) ** (self.exponent or 0)
+        return amount if self.exponent is None else Fraction(amount) / Fraction(2) ** self.exponent
 
     def gap(self, total: int | float, lower: Fraction | int) -> float:
         """Return how far a cut may be from the smallest one, which weighs `lower` at least; rounded up.
@@ -43,7 +43,7 @@ class WholeWeights(NamedTuple):
         """
         if total == math.inf:
             return math.inf
-        difference = Fraction(total) - lower
+        difference = (total if isinstance(total, int) else Fraction(total)) - lower
         if self.exponent is None or isinstance(total, int):
             return float(abs(difference))
         return math.nextafter(max(float(difference), 0.0) + math.ulp(total) / 2, math.inf)

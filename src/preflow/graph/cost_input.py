@@ -336,5 +336,5 @@ class _Writable:
 
 def _for_kernels(values: Array) -> Array:
     """Return contiguous, aligned values of a kind that kernels are compiled for; they are only read."""
-    values = np.require(values, requirements=["C", "A"])
+    values = values if values.flags.carray else np.require(values, requirements=["C", "A"])
     return values if values.flags.writeable or not values.size else np.asarray(_Writable(values))

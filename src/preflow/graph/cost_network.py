@@ -620,7 +620,7 @@ def rows_of_assignment(network: CostNetwork) -> NDArray[np.bool_] | None:
 
 def undirected_arcs(network: CostNetwork) -> NDArray[np.int64]:
     """Return the undirected arcs."""
-    return np.flatnonzero(() if network.undirected is None else network.undirected)
+    return np.zeros(0, np.int64) if network.undirected is None else np.flatnonzero(network.undirected)
 
 
 def net_of_one_way(network: CostNetwork, flow: Array) -> Array:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -261,15 +262,15 @@ class SparseCosts(HostCosts):
         # Bisect the columns of all rows together: `place` is before the pair that is wanted, or at it.
         first = self.first.astype(np.int64)
         place, last = first[rows], first[rows + 1]
-        step = 1 << int(np.diff(first).max(initial=0)).bit_length()
+        step = 1 << int((last - place).max(initial=0)).bit_length()
         while step > 1:
             step //= 2
-            there = np.minimum(place + step, len(self.column) - 1)
-            further = (place + step < last) & (self.column[there] <= wanted)
+            there = place + step
+            further = (there < last) & (self.column.take(there, mode="clip") <= wanted)
             place = np.where(further, there, place)
-        at = np.minimum(place, len(self.column) - 1)
-        found = (place < last) & (self.column[at] == wanted)
-        return self.values[at] if found.all() else np.where(found, self.values[at], np.inf)
+        found = (place < last) & (self.column.take(place, mode="clip") == wanted)
+        picked: Array = self.values.take(place, mode="clip")
+        return picked if found.all() else np.where(found, picked, np.inf)
 
     def to_sparse(self) -> SparseCosts:
         """Return itself."""
@@ -294,7 +295,7 @@ def batch_shape(values: AnyArray) -> tuple[tuple[int, ...], int, int, int]:
     if values.ndim < 2:
         raise InvalidInputError(f"cost must have two dimensions or more, got shape {tuple(values.shape)}")
     *leading, n, m = map(int, values.shape)
-    return tuple(leading), int(np.prod(leading, dtype=np.int64)), n, m
+    return tuple(leading), math.prod(leading), n, m
 
 
 def checked_sizes(sizes: AnyArray, leading: tuple[int, ...], n: int, m: int) -> NDArray[np.int64] | None:
@@ -337,7 +338,7 @@ def wide(values: Array) -> Array:
 
 def ends_of(values: Array, threads: int) -> tuple[Number, Number]:
     """Return the smallest and the largest value; NaN if one is NaN."""
-    if not values.flags.c_contiguous:
+    if not values.flags.c_contiguous or values.size <= CHUNK_ALONE:
         return values.min(), values.max()
     flat = values.reshape(-1)
     threads = max(1, min(threads, len(flat) // LEAST_SHARE))

@@ -87,6 +87,8 @@ TOO_MANY_VERTICES = 2**32 - 4
 MOST_INDICES = np.int64(2**32 - 1)
 #: All integers up to this one are exact in float64.
 EXACT_FLOAT = float(2**53)
+#: Python's integers add up this many numbers sooner than NumPy finds the largest one.
+FEW = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -571,6 +573,8 @@ def exact_sum(values: AnyArray) -> int | float:
     if values.dtype.kind == "f":
         return float(values.sum())
     if isinstance(values, np.ndarray) and values.size:
+        if values.size <= FEW:
+            return int(sum(values.ravel().tolist()))
         largest = max(int(values.max()), -int(values.min()))
         if largest * values.size <= INT64_MAX:
             return int(values.sum(dtype=np.int64))
@@ -686,6 +690,8 @@ def check_memory(number: int, vertex: str, vertices: str) -> None:
 
 def as_array(values: ArrayLike, name: str) -> Array:
     """Return an array-like, or a tensor on the host, as an array; lists may hold integers of any size."""
+    if type(values) is np.ndarray:
+        return values
     if is_tensor(values):
         return host_array(values, name)
     check_not_masked(values, name)
@@ -775,7 +781,7 @@ def check_capacities(array: AnyArray, name: str, *, signed: bool = False) -> Any
     if array.dtype.kind in "biu":
         if not signed and int(array.min()) < 0:
             raise wrong_entry(f"{name} is negative: {int(array.min())}", int(array.argmin()))
-        if int(array.max()) > INT64_MAX:
+        if array.dtype.kind == "u" and int(array.max()) > INT64_MAX:
             raise CapacityOverflowError(f"{name} {int(array.max())} does not fit int64")
         return array.astype(np.int64, copy=False)
     if array.dtype.kind != "f":

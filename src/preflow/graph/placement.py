@@ -171,7 +171,7 @@ def without_gradient(values: AnyArray) -> AnyArray:
 
 def is_tensor(values: AnyArray) -> bool:
     """Return whether an array belongs to another library than NumPy and supports DLPack."""
-    return hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray | np.generic)
+    return hasattr(values, "__dlpack__") and not isinstance(values, (np.ndarray, np.generic))
 
 
 def restorer_of(*values: AnyArray) -> Restorer:
@@ -192,6 +192,8 @@ def host_array(values: AnyArray, name: str) -> Array:
     InvalidInputError: it is neither, it is a list that mixes floats with integers that float64 cannot
     represent, or entries of it are masked out.
     """
+    if type(values) is np.ndarray and values.dtype.kind != "O":
+        return values
     if is_on_gpu(values):
         raise InvalidInputError(f"{name} is on a GPU: copy it to the host")
     check_not_masked(values, name)

@@ -174,8 +174,8 @@ def flow_limit(network: CostNetwork, supply: Array) -> int | float:
     shifted = supply if lower is None else _without_lower(network, supply, lower)
     room = network.capacity if lower is None else difference(network.capacity, lower)
     negative = network.cost < 0
-    endless = negative & np.isinf(room) if room.dtype.kind == "f" else np.zeros(len(room), dtype=bool)
-    counted = np.isfinite(room) if endless.any() else negative
+    endless = room.dtype.kind == "f" and bool((negative & np.isinf(room)).any())
+    counted = np.isfinite(room) if endless else negative
     finite = room[counted]
     if shifted.dtype.kind == "i" and is_integral(finite):
         finite = finite.astype(np.int64, copy=False)  # a sum with floats would be rounded past 2**53
@@ -409,9 +409,10 @@ def _integer_costs(network: CostNetwork, rule: CostRule) -> tuple[NDArray[np.int
     cost, most = network.cost, most_cost(network.num_vertices)
     if is_integral(cost):
         whole = cost.astype(np.int64, copy=False)
+        largest = largest_size(whole)
         if cost.dtype.kind == "i":
-            _check_costs(whole, network.num_vertices)
-        if int(np.abs(whole).max(initial=0)) <= most:
+            check_largest_cost(largest, most, network.num_vertices)
+        if largest <= most:
             return whole, None
     limit = min(rule.limit, float(np.abs(cost).max()))
     bits = min(rule.bits, most.bit_length() - 1)

@@ -286,9 +286,10 @@ class Call(Generic[Instance]):
 
     def _ended(self, operations: int, gave_up: str = "") -> AttemptStats:
         """Return the record of the attempt that runs; all together made this many operations."""
-        before = sum(each.operations for each in self.ended)
-        seconds = self.seconds.get("solve", 0.0) - sum(each.seconds for each in self.ended)
-        return AttemptStats(self.method.name, operations - before, seconds, gave_up)
+        seconds = self.seconds.get("solve", 0.0)
+        for each in self.ended:
+            operations, seconds = operations - each.operations, seconds - each.seconds
+        return AttemptStats(self.method.name, operations, seconds, gave_up)
 
     def went_on(self) -> list[str]:
         """Return why methods gave up, and which one went on."""
@@ -299,8 +300,10 @@ class Call(Generic[Instance]):
         """Return the record of what the solve did; `more` has fields that only this kind of record has."""
         control, positions = self.control, kind.counted()
         rows = control.thread_counts.tolist()
-        per_thread = tuple({name: row[position] for name, position in positions.items()} for row in rows)
-        counts = {name: sum(of_thread[name] for of_thread in per_thread) for name in positions}
+        of_all = list(map(sum, zip(*rows, strict=True)))
+        counts, *per_thread = (
+            {name: row[position] for name, position in positions.items()} for row in (of_all, *rows)
+        )
         last = self._ended(counts["pushes"] + counts["relabels"] + counts["arc_scans"])
         attempts = (*self.ended, last)
         return kind(
@@ -308,9 +311,9 @@ class Call(Generic[Instance]):
             reason="; ".join([self.plan.because, *self.went_on(), *control.remarks, *control.unproved]),
             device=self.method.device,
             threads=self.threads,
-            global_relabel_seconds=float(control.counts[RELABEL_NANOSECONDS]) * 1e-9,
+            global_relabel_seconds=rows[0][RELABEL_NANOSECONDS] * 1e-9,
             active=tuple(control.active),
-            per_thread=per_thread if self.method.parallel else (),
+            per_thread=tuple(per_thread) if self.method.parallel else (),
             seconds=self.seconds,  # not a copy: the phase that wraps the result is still being timed
             attempts=attempts,
             **counts,

@@ -543,9 +543,9 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
 
 def _pairs(match: Array, transposed: bool) -> tuple[Array, Array]:
     """Return the rows and columns of all pairs by ascending rows; -1 after the last pair of an item."""
-    order = np.broadcast_to(np.arange(match.shape[1]), match.shape)
+    order = np.zeros_like(match) + np.arange(match.shape[1])
     if not transposed and (match >= 0).all():
-        return order.copy(), match
+        return order, match
     size = (match >= 0).sum(axis=1)
     first, second = (match, order) if transposed else (order, match)
     key = np.where(match >= 0, first, np.iinfo(np.int64).max)

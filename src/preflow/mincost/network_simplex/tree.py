@@ -53,7 +53,7 @@ def new_tree(num_vertices: int) -> Tree:
     """Return the arrays of a tree, each row within a cache line."""
     rows = num_vertices + 1
     memory = np.zeros((rows + 2) * COLUMNS, dtype=np.uint32)
-    skip = -memory.ctypes.data % 64 // 4
+    skip = -memory.__array_interface__["data"][0] % 64 // 4
     node = memory[skip : skip + rows * COLUMNS].reshape(rows, COLUMNS)
     ring = np.zeros((2, rows), dtype=np.uint32)
     return Tree(node, node.view(np.int64), ring[0], ring[1], np.zeros(rows, dtype=np.int64))
