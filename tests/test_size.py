@@ -36,7 +36,7 @@ LINES = {
     "gridcut": 6811,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
     "integrations": 4055,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3765,  # Matrix Market costs; matrices that could be read in two ways are refused
-    "kernels": 3071,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
+    "kernels": 3072,  # the heap of three problems; kinds of blocks; breadth-first numbers of vertices
     "maxflow": 12781,  # small instances by one kernel each; flows with constants below zero by ranges
     "mincost": 5585,  # supplies may stay where they are; large ones spoil no small ones
     "network": 529,  # which functions each class of networks has; arcs by a pattern

@@ -6,11 +6,10 @@ adjacency matrices, rows against columns.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Integers
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
 from ..graph.bipartite import BipartiteGraph
@@ -315,7 +314,7 @@ def block_banded(n: int, *, block: int = 50, missing: int = 1, seed: int = 0) ->
     return BipartiteGraph.from_arrays(row_name[rows], column_name[columns], shape=(n, count * width))
 
 
-def ranks(keys: NDArray[Any]) -> NDArray[np.int64]:
+def ranks(keys: Array) -> NDArray[np.int64]:
     """Return the place of each key in sorted order; equal keys keep their order."""
     place = np.empty(len(keys), dtype=np.int64)
     place[np.argsort(keys, kind="stable")] = np.arange(len(keys))
@@ -330,7 +329,7 @@ def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return ordered[new]
 
 
-def simple_graph(n: int, tail: Any, head: Any, symmetric: bool) -> BipartiteGraph:
+def simple_graph(n: int, tail: Integers, head: Integers, symmetric: bool) -> BipartiteGraph:
     """Return the graph of some arcs without loops and repeated ones."""
     loops = tail == head
     if loops.any():

@@ -22,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..arrays import Untyped
 from ..errors import MissingDependencyError
 from ..solving.timing import counted_as_compiling
 from .library_file import damage
@@ -108,7 +109,7 @@ class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[mi
             self._record_miss(arguments, sys._getframe(1).f_globals.get("__name__", ""))
         return outcome
 
-    def _has_function_for(self, arguments: tuple[Any, ...]) -> bool:
+    def _has_function_for(self, arguments: tuple[Untyped, ...]) -> bool:
         """Whether the library has a function for these arguments, some arrays perhaps read-only; note it."""
         kind = (native.kind(arguments) or "").encode()
         if kind not in self.functions:
@@ -119,7 +120,7 @@ class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[mi
                     self.functions[kind] = place
         return kind in self.functions
 
-    def _record_miss(self, arguments: tuple[Any, ...], caller: str) -> None:
+    def _record_miss(self, arguments: tuple[Untyped, ...], caller: str) -> None:
         """Write a kind of arguments that the library lacks to the file ``$PREFLOW_MISSES``.
 
         Only calls from the package and from ``native/calls.py`` count, not those of tests, and only kernels

@@ -28,12 +28,12 @@ from contextlib import suppress
 from functools import partial
 from operator import length_hint, methodcaller, setitem
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Int64
+from ..arrays import Int64, Untyped
 from ..kernels.atomics import PADDING, fetch_add, load, pause
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import PLAIN, kernel, kernel_around
@@ -153,9 +153,9 @@ class NativePool(NamedTuple):
 class Together(Protocol):
     """A kernel that runs another one, `share`, on the threads of a pool."""
 
-    share: Callable[[np.uint64, Any], None]
+    share: Callable[[np.uint64, Untyped], None]
 
-    def __call__(self, pool: NativePool, num_threads: np.uint64, arguments: tuple[Any, ...]) -> None:
+    def __call__(self, pool: NativePool, num_threads: np.uint64, arguments: tuple[Untyped, ...]) -> None:
         """Run the shares of all threads."""
 
 
@@ -208,10 +208,10 @@ def run_in_pool(pool: NativePool, num_threads: np.uint64, entry: np.uint64, argu
         _acquire(pool.locks[ZERO], -1, 0)
 
 
-def in_pool(name: str, share: Callable[[np.uint64, Any], None]) -> Together:
+def in_pool(name: str, share: Callable[[np.uint64, Untyped], None]) -> Together:
     """Return the kernel `name` of the module of a kernel `share`, which runs it on the threads of a pool."""
 
-    def together(pool: NativePool, num_threads: np.uint64, arguments: Any) -> None:
+    def together(pool: NativePool, num_threads: np.uint64, arguments: Untyped) -> None:
         run_in_pool(pool, num_threads, entry_of(share, arguments), address_of(arguments))
 
     together.share = share  # type: ignore[attr-defined]
@@ -284,7 +284,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
 
 
-def run_natively(together: Together, arguments: tuple[Any, ...], num_threads: int) -> None:
+def run_natively(together: Together, arguments: tuple[Untyped, ...], num_threads: int) -> None:
     """Run ``share(0, arguments) .. share(num_threads - 1, arguments)`` at the same time until all are done.
 
     `together` is ``in_pool(name, share)``. ``share(0, arguments)`` runs in the calling thread. The kernel
