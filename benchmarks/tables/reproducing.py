@@ -472,7 +472,12 @@ def deveci_seconds(name: str) -> Table:
     """Return the seconds of Table I, here and as published, and geometric means of those that there are."""
     (table,) = deveci.table_one(joined(name))
     begin = table.header.index(deveci.DEFICIENCY) + 1
-    head, *rows = [[line[0], *line[begin:]] for line in (table.header, *table.rows)]
+    # The times of PR in the paper are shown once, beside the first of its two forms.
+    shown = [
+        0,
+        *(i for i in range(begin, len(table.header)) if table.header[i] != "PR as printed, published"),
+    ]
+    head, *rows = [[line[place] for place in shown] for line in (table.header, *table.rows)]
     means = (geometric_mean(map(float, filter(None, column))) for column in list(zip(*rows, strict=True))[1:])
     return Table(head, [*rows, ["**geometric mean**", *map(number, means)]])
 
@@ -595,7 +600,7 @@ def wu_he_hong_figures(*names: str) -> Table:
             cells = map(three_digits, (min(ratios), geometric_mean(ratios), max(ratios)))
             shown = wu_he_hong.system(f"preflow:{system}")
             rows.append([figure, family, shown, published, *cells, str(len(ratios))])
-    head = ["figure", "networks", "system", "the paper", "here, least", "geometric mean", "most", "networks"]
+    head = ["figure", "family", "system", "the paper", "here, least", "geometric mean", "most", "networks"]
     return Table(head, rows, words=4)
 
 
@@ -675,7 +680,7 @@ def wu_he_hong_active(name: str) -> Table:
         method, _, threads = (
             each.contestant.removeprefix("preflow:").replace(f"[{RECORDED}]", "").partition("@")
         )
-        shown = f"`{method}`{f', {threads} threads' if threads else ''}"
+        shown = f"`{method}`" + (f", {threads} thread{'s' * (threads != '1')}" if threads else "")
         most = f"{max(samples):,} ({100 * max(samples) / vertices:.1f} %)"
         later = ", ".join(f"{max(quarter):,}" for quarter in quarters)
         rows.append([shown, most, f"{mean(samples):,.0f}", f"{samples[0]:,}", later])
