@@ -25,7 +25,7 @@ LINES = {
     "bipartite": 5238,  # columns of tables are named; small calls
     "certify": 5063,  # what a cut allows, with lower bounds; pits and rankings; pairs without a sort
     "cli": 4248,  # segment-labels of volumes; labels of images as pictures
-    "connectivity": 1993,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
+    "connectivity": 1996,  # flows of many pairs, each in a unit of its own size; cuts of directed networks
     "cuda": 2297,  # loops of kernels and sums over warps and blocks; launches as a graph; uploads by threads
     "distributed": 7485,  # arguments by name
     "drawing": 886,  # bars of comparisons; the palette of labels; circles as wide as names

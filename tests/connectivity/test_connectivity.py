@@ -607,3 +607,11 @@ def test_sides_of_the_global_cut_by_label() -> None:
     cut = preflow.global_min_cut([("a", "b", 3), ("b", "c", 2)])
     assert sorted(map(sorted, cut.partition())) == [["a", "b"], ["c"]]
     assert sorted(map(sorted, preflow.global_min_cut(([0, 1], [1, 2], [3, 2])).partition())) == [[0, 1], [2]]
+
+
+def test_a_flow_past_float64_is_no_infinite_one() -> None:
+    with pytest.raises(CapacityOverflowError, match="the flow of a pair is past float64"):
+        preflow.pair_flows(([0, 0], [1, 1], [1e308, 1e308]), [(0, 1)])
+    preflow.pair_flows(([0, 0], [1, 1], [1e308, 5e307]), [(0, 1), (1, 0)]).verify()
+    endless = preflow.pair_flows(([0, 1], [1, 2], [float("inf"), 1.0]), [(0, 1), (0, 2)])
+    assert endless.value.tolist() == [float("inf"), 1.0]

@@ -22,7 +22,6 @@ from ..graph.costs import DenseCosts, SparseCosts, shown_matrix
 from ..graph.device.costs import DeviceCosts
 from ..graph.edge_tables import Tabular, labels_of
 from ..graph.point_costs import PointCosts
-from ..solving.items import numbers_of
 from ..solving.result import NEGLIGIBLE_GAP, BoundedResult
 from ..stats import AssignmentStats
 
@@ -122,6 +121,8 @@ class AssignmentResult(Tabular, BoundedResult):
         IndexError
             There is no such matrix.
         """
+        from ..solving.items import numbers_of
+
         self._check_batch()
         leading = self.costs.leading
         if len(leading) == 1 and not isinstance(index, tuple):

@@ -193,7 +193,10 @@ def _values(network: FlowNetwork, both: NDArray[np.int64], threads: int | None, 
         solved[left[~known]] = gap[left[~known]] == 0
         if capacity.dtype.kind == "i":
             return _Values(np.maximum(found, 0), gap, solved)
-        value[left[known]] = np.ldexp(found[known].astype(np.float64), -(whole.exponent or 0))
+        with np.errstate(over="ignore"):
+            value[left[known]] = np.ldexp(found[known].astype(np.float64), -(whole.exponent or 0))
+        if np.isinf(value[left[known]]).any():
+            raise CapacityOverflowError("the flow of a pair is past float64: divide all capacities")
         if bound == limit and endless.any():
             value[found >= whole.weight[endless][0]] = np.inf
         if whole.exponent is None:
@@ -287,7 +290,7 @@ def pair_flows(
     InvalidInputError
         A pair has no two different vertices of the network, or `time_limit` is not a positive number.
     CapacityOverflowError
-        The capacities at a vertex sum past 2**61.
+        The capacities at a vertex sum past 2**61, or the flow of a pair is past float64.
 
     Notes
     -----
