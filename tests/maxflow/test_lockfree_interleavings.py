@@ -108,11 +108,15 @@ SPILL = [(4, 1, 3), (4, 3, 1), (1, 0, 2), (3, 0, 1), (0, 5, 1)]
 WIDE = [(4, 3, 2), (3, 2, 2), (2, 0, 1), (2, 1, 2), (1, 0, 1), (0, 5, 2)]
 #: Vertex 0 climbs four levels, past 1, which may be about to push to it.
 CLIMB = [(7, 0, 2), (7, 1, 1), (1, 0, 1), (0, 3, 1), (0, 2, 5), (2, 4, 5), (4, 6, 5), (6, 3, 5), (3, 8, 5)]
+#: Nothing leaves the source.
+STILL = [(1, 0, 1), (0, 3, 1)]
 LONG = [(4, 3, 2), (3, 2, 2), (2, 1, 1), (1, 0, 1), (3, 1, 1), (0, 5, 1)]
 ROADS = [(4, 3, 2), (3, 0, 2), (0, 5, 1), (0, 1, 1), (3, 2, 1), (2, 1, 1), (1, 5, 1)]
 
 
-def make_solve(arcs: Arcs, num_threads: int, period: int | None, concurrent: bool) -> Solve:
+def make_solve(
+    arcs: Arcs, num_threads: int, period: int | None, concurrent: bool, from_zero: bool
+) -> Solve:
     net = residual_of(arcs)
     n = len(net.excess)
     search = make_tiny_search(num_threads, net, small=n + 1, box_size=0)
@@ -124,8 +128,8 @@ def make_solve(arcs: Arcs, num_threads: int, period: int | None, concurrent: boo
         lists=lists,
         relabel_limit=UNLIMITED if period is None else np.uint64(period),
         block_bits=ZERO,
-        from_zero=False,
-        height=np.full(n, n + 1, np.uint32),
+        from_zero=from_zero,
+        height=np.full(n, 0 if from_zero else n + 1, np.uint32),
         seen=np.zeros(n if concurrent else 0, np.uint8),
         found=np.zeros(num_threads * int(lockfree.PADDING), np.int64),
         signals=np.zeros(5 * int(lockfree.PADDING), np.uint64),
@@ -145,8 +149,9 @@ def epoch(
     num_threads: int = 2,
     period: int | None = None,
     concurrent: bool = False,
+    from_zero: bool = False,
 ) -> Outcome:
-    """One epoch from exact labels: it ends when nobody holds a live vertex, or for an exact search."""
+    """One epoch from first labels: it ends when nobody holds a live vertex, or for an exact search."""
     flow = Flow(arcs)
 
     def member(thread: int) -> Thread:
@@ -154,9 +159,10 @@ def epoch(
         return lambda shared: lockfree.work_through_epoch(shared.net, shared.state, me, shared.monitor)
 
     def make_case() -> tuple[Solve, list[Thread]]:
-        shared = make_solve(arcs, num_threads, period, concurrent)
+        shared = make_solve(arcs, num_threads, period, concurrent, from_zero)
         net, state, monitor = shared
-        distances_to_sink(net, state.height, state.search.order, ZERO, ZERO, ZERO, False)
+        if not from_zero:
+            distances_to_sink(net, state.height, state.search.order, ZERO, ZERO, ZERO, False)
         for thread in range(num_threads):
             lockfree.begin_epoch(net, state, np.uint64(thread), np.uint64(num_threads), monitor)
         hold_constant((state.found,))
@@ -178,6 +184,7 @@ def whole_solve(
     period: int | None = None,
     concurrent: bool = False,
     fruitless: int = 8,
+    from_zero: bool = False,
 ) -> Outcome:
     """All epochs: heights are exact in the end, and no excess can reach the sink."""
     flow = Flow(arcs)
@@ -187,7 +194,7 @@ def whole_solve(
         return lambda shared: lockfree.first_stage(shared.net, shared.state, me, shared.monitor)
 
     def make_case() -> tuple[Solve, list[Thread]]:
-        shared = make_solve(arcs, num_threads, period, concurrent)
+        shared = make_solve(arcs, num_threads, period, concurrent, from_zero)
         return shared, [member(thread) for thread in range(num_threads)]
 
     def check_end(shared: Solve, results: list[None]) -> None:
@@ -218,6 +225,11 @@ CASES: Cases = {
     "solve-chain": lambda: whole_solve(CHAIN, period=1),
     "solve-roads": lambda: whole_solve(ROADS, period=1),
     "solve-roads-alone": lambda: whole_solve(ROADS, period=1, fruitless=0),
+    "epoch-zero-chain": lambda: epoch(CHAIN, from_zero=True),
+    "epoch-zero-back": lambda: epoch(BACK, from_zero=True),
+    "search-zero-chain": lambda: epoch(CHAIN, period=1, concurrent=True, from_zero=True),
+    "solve-zero-chain": lambda: whole_solve(CHAIN, period=1, from_zero=True),
+    "solve-zero-still": lambda: whole_solve(STILL, from_zero=True),
     "solve-search-chain": lambda: whole_solve(CHAIN, period=1, concurrent=True),
     "solve-search-roads": lambda: whole_solve(ROADS, period=1, concurrent=True),
 }
@@ -318,6 +330,11 @@ MUTANTS: Mutants = {
             "if neighbour < low and arc == last:",
         ),
         "labels are not valid",
+    ),
+    "first labels: no exact search follows zeros": (
+        "solve-zero-still",
+        edit(lockfree.first_stage, "if searches and (active == 0", "if (active == 0"),
+        "heights are not exact",
     ),
     "search: two at a time": (
         "search-spill",
