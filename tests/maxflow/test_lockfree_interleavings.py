@@ -114,9 +114,7 @@ LONG = [(4, 3, 2), (3, 2, 2), (2, 1, 1), (1, 0, 1), (3, 1, 1), (0, 5, 1)]
 ROADS = [(4, 3, 2), (3, 0, 2), (0, 5, 1), (0, 1, 1), (3, 2, 1), (2, 1, 1), (1, 5, 1)]
 
 
-def make_solve(
-    arcs: Arcs, num_threads: int, period: int | None, concurrent: bool, from_zero: bool
-) -> Solve:
+def make_solve(arcs: Arcs, num_threads: int, period: int | None, concurrent: bool, from_zero: bool) -> Solve:
     net = residual_of(arcs)
     n = len(net.excess)
     search = make_tiny_search(num_threads, net, small=n + 1, box_size=0)

@@ -30,6 +30,7 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-synchronous", {"few_active": 1}),
     ("multicore-synchronous", {"pulses": True}),
     ("multicore-lockfree", {}),
+    ("multicore-lockfree", {"initial_labels": "zero"}),
     ("multicore-lockfree-arg", {}),
     ("multicore-paths", {"budget": None}),
     ("multicore-merging", {"blocks": 6, "repartition": False, "budget": None}),

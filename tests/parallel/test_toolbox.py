@@ -55,6 +55,7 @@ from preflow.parallel.search import (
 )
 from preflow.parallel.thread_pool import run_on_threads
 from preflow.parallel.totals import add_up, make_totals
+from preflow.parallel.turns import RUNS, make_turns, take_run
 from preflow.parallel.worklist import (
     Worklist,
     append,
@@ -64,6 +65,7 @@ from preflow.parallel.worklist import (
     make_worklist,
     take_chunk,
 )
+from preflow.solving.run import Control
 from tests.support.processes import PLAIN, found_in_child, run_in_plain_python
 from tests.support.strategies import SmallProblem, small_problems
 
@@ -932,3 +934,27 @@ def test_plain_python() -> None:
     """The kernels also run without Numba, on one thread: an operation on entries is then not atomic."""
     tests = "atomic_operations or fetch_add_loses or makes_a_lock or small_networks"
     run_in_plain_python("-k", tests, __file__)
+
+
+# Turns
+
+
+@pytest.mark.parametrize("items", [0, 1, 7, 8, 9, 2 * RUNS, 8 * RUNS - 1, 8 * RUNS + 1, 10_000])
+@pytest.mark.parametrize("num_threads", TEAM_SIZES)
+def test_each_item_is_in_one_run(items: int, num_threads: int) -> None:
+    turns, enough = make_turns(items, Control(num_threads))
+    assert enough == max(1, min(num_threads, items))
+
+    def take_all(thread: int) -> list[tuple[int, int]]:
+        runs = []
+        begin, end = take_run(turns, np.uint64(items))
+        while begin < end:
+            runs.append((int(begin), int(end)))
+            begin, end = take_run(turns, np.uint64(items))
+        return runs
+
+    taken = sorted(run for runs in run_together(take_all, enough) for run in runs)
+    assert [item for begin, end in taken for item in range(begin, end)] == list(range(items))
+    assert len(taken) == min(items, RUNS * enough)
+    sizes = {end - begin for begin, end in taken}
+    assert max(sizes, default=0) - min(sizes, default=0) <= 1
