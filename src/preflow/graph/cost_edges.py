@@ -71,6 +71,8 @@ def with_edges_read(
     `ends` are the columns of rows and of columns; `advise` says whether the caller can name these.
     InvalidInputError if the edges are malformed, or there is a `shape` or `rows` for other costs.
     """
+    if type(cost) is np.ndarray and cost.dtype.names is shape is rows is ends is None:
+        return cost
     if isinstance(cost, CostNetwork):
         return _from_network(cost)
     if isinstance(cost, VertexNames | MaxFlowProblem | BipartiteGraph):

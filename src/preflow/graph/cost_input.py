@@ -209,7 +209,8 @@ def _from_scipy(matrix: AnyArray, maximize: bool) -> SparseCosts:
         if huge and np.isinf(values).sum() > np.isinf(entries.data).sum():
             raise CostOverflowError("the costs of one pair add up to more than float64 can represent")
         huge = check_costs(values, maximize, min(n, m), place)
-    return replace(_allowed_pairs(first, column, values, m, maximize), huge=huge)
+    pairs = _allowed_pairs(first, column, values, m, maximize)
+    return replace(pairs, huge=True) if huge else pairs
 
 
 def _from_edges(edges: CostEdges, maximize: bool) -> SparseCosts:
@@ -245,10 +246,10 @@ def _check_columns(m: int) -> None:
 
 def _rise(first: Array, column: Array) -> bool:
     """Return whether the columns of each row ascend strictly."""
-    falls = np.flatnonzero(column[1:] <= column[:-1]) + 1
-    begins = np.zeros(len(column) + 1, dtype=np.bool_)
-    begins[first] = True
-    return bool(begins[falls].all())
+    rises = np.ones(len(column) + 1, dtype=np.bool_)
+    np.greater(column[1:], column[:-1], out=rises[1:-1])
+    rises[first] = True
+    return bool(rises.all())
 
 
 def _by_rows(

@@ -162,7 +162,7 @@ class DenseCosts(HostCosts):
         allowed = np.isfinite(values)
         if allowed.all():
             every = np.arange(n + 1, dtype=np.uint64) * np.uint64(m)
-            column = np.tile(np.arange(m, dtype=np.uint32), n)
+            column = (np.zeros((n, 1), dtype=np.uint32) + np.arange(m, dtype=np.uint32)).reshape(-1)
             return SparseCosts(every, column, wide(values.flatten()), m, self.maximize, base=self.base)
         first = np.zeros(len(values) + 1, dtype=np.uint64)
         np.cumsum(allowed.sum(axis=1), out=first[1:])
@@ -206,7 +206,7 @@ class SparseCosts(HostCosts):
     @property
     def row(self) -> NDArray[np.int64]:
         """The row of every pair."""
-        return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first).astype(np.int64))
+        return np.repeat(np.arange(len(self.first) - 1), (self.first[1:] - self.first[:-1]).astype(np.int64))
 
     def to_minimize(self) -> SparseCosts:
         """Return costs to minimise, with no more rows than columns, that have the same best assignments."""

@@ -196,8 +196,10 @@ def _of_kept_dtype(values: AnyArray, name: str) -> AnyArray:
         if values.size and int(values.max()) > INT64_MAX:
             raise CapacityOverflowError(f"{name} {int(values.max())} does not fit int64")
         return values.astype(np.int64)
-    for dtype in KEPT["f" if kind == "f" else "i"]:
+    kept = KEPT["f" if kind == "f" else "i"]
+    if values.dtype in kept:
+        return values
+    for dtype in kept:
         if np.can_cast(values.dtype, dtype):
-            native = np.dtype(dtype)
-            return values if values.dtype == native and values.dtype.isnative else values.astype(native)
+            return values.astype(dtype)
     raise AssertionError(f"{values.dtype} is not a dtype of capacities")

@@ -73,16 +73,12 @@ def pair_boxes(shape: tuple[int, ...], offset: Iterable[int]) -> tuple[Box, Box]
     >>> pair_boxes((4, 5), (1, -1))
     ((slice(0, 3, None), slice(1, 5, None)), (slice(1, 4, None), slice(0, 4, None)))
     """
-    spans = [
-        (max(0, -step), max(0, -step, min(size, size - step)))
-        for size, step in zip(shape, map(int, offset), strict=True)
-    ]
-    here = tuple(slice(begin, end) for begin, end in spans)
-    there = tuple(
-        slice(begin + step, end + step) if end > begin else slice(0, 0)
-        for (begin, end), step in zip(spans, map(int, offset), strict=True)
-    )
-    return here, there
+    here, there = [], []
+    for size, step in zip(shape, map(int, offset), strict=True):
+        begin, end = max(0, -step), min(size, size - step)
+        here.append(slice(begin, max(begin, end)))
+        there.append(slice(begin + step, end + step) if end > begin else slice(0, 0))
+    return tuple(here), tuple(there)
 
 
 def _offset(ndim: int, given: Any) -> tuple[int, ...]:

@@ -663,7 +663,7 @@ def check_ends(tail: AnyArray, head: AnyArray, num_vertices: Any) -> int:
     """Check that the ends of arcs fit each other and the number of vertices; return this number."""
     if len(tail) != len(head):
         raise InvalidInputError(f"tail has {len(tail)} entries, head has {len(head)}")
-    largest = max((int(ids.max()) for ids in (tail, head) if len(ids)), default=-1)
+    largest = max(int(tail.max()), int(head.max())) if len(tail) else -1
     number = _count(largest + 1 if num_vertices is None else num_vertices, "num_vertices")
     check_memory(number, "vertex", "vertices")
     if largest >= number:

@@ -54,10 +54,9 @@ def read_sparse(matrix: AnyArray) -> SparseEntries:
 
     if not scipy.sparse.issparse(matrix):
         raise InvalidInputError(f"expected a scipy sparse matrix, got {type(matrix).__name__}")
-    shape = _checked_shape(matrix.shape)
     readers = {"bsr": _read_blocks, "lil": _read_lists, "dok": _read_keys}
     if matrix.format in readers:
-        return readers[matrix.format](matrix, shape)
+        return readers[matrix.format](matrix, _checked_shape(matrix.shape))
     return read_entries(np, matrix, _take_host)
 
 

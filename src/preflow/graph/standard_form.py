@@ -58,7 +58,8 @@ class StandardForm(NamedTuple):
 
     def widened(self) -> StandardForm:
         """Return the form with capacities of 64 bits."""
-        return self._replace(capacity=self.capacity.astype(np.int64, copy=False))
+        wide = self.capacity.dtype == np.int64
+        return self if wide else self._replace(capacity=self.capacity.astype(np.int64))
 
 
 def read_only(form: StandardForm) -> StandardForm:

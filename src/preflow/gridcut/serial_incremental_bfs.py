@@ -34,6 +34,7 @@ pixel is at least the number of pixels on the path to its root, and this path ne
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,8 +106,7 @@ class Boxes(NamedTuple):
 def make_boxes(shape: tuple[int, ...], pad: Any) -> Boxes:
     """Divide a grid into boxes of about BOX pixels."""
     side = max(1, round(BOX ** (1 / len(shape))))
-    index = np.indices([-(-length // side) for length in shape], dtype=np.int64)
-    low = index.reshape(len(shape), -1).T * side
+    low = np.array([*product(*(range(0, length, side) for length in shape))], dtype=np.int64)
     corners = np.empty((len(low), 2, len(shape)), dtype=np.int64)
     corners[:, 0] = low
     np.minimum(low + side, shape, out=corners[:, 1])

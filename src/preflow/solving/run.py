@@ -59,7 +59,7 @@ class GaveUp(BaseException):
         self.state = state
 
 
-@dataclass(frozen=True)
+@dataclass
 class Control:
     """State that a running solver shares with the thread that waits for it."""
 
@@ -90,12 +90,12 @@ class Control:
     interrupted: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "thread_counts", np.zeros((self.threads, COUNTER_ROW), dtype=np.uint64))
+        self.thread_counts = np.zeros((self.threads, COUNTER_ROW), dtype=np.uint64)
 
     def part(self, threads: int) -> Control:
         """Return the control of a part of the solve that runs on fewer threads; they share all else."""
         found = replace(self, threads=threads)
-        object.__setattr__(found, "thread_counts", self.thread_counts[:threads])
+        found.thread_counts = self.thread_counts[:threads]
         return found
 
     def extend(self, threads: int) -> None:
@@ -103,8 +103,7 @@ class Control:
         rows = np.zeros((threads, COUNTER_ROW), dtype=np.uint64)
         rows[0] = self.thread_counts.sum(axis=0)
         rows[:, [WORK_LIMIT, RELABEL_OPERATIONS]] = self.counts[[WORK_LIMIT, RELABEL_OPERATIONS]]
-        object.__setattr__(self, "threads", threads)
-        object.__setattr__(self, "thread_counts", rows)
+        self.threads, self.thread_counts = threads, rows
 
     @property
     def excess(self) -> NDArray[np.float64]:
@@ -127,7 +126,7 @@ class Control:
 
     def allow(self, budget: float | None) -> None:
         """Give the attempt that begins its budget."""
-        object.__setattr__(self, "budget", budget)
+        self.budget = budget
 
     def weigh_relabels(self, operations: int) -> None:
         """Let a global relabel count for this many operations."""
