@@ -6,6 +6,7 @@ See tests/parallel/test_toolbox_interleavings.py for how.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +45,7 @@ from tests.support.exploration import (
     uncounted,
 )
 from tests.support.oracles import largest_matching
-from tests.support.scheduler import Outcome, Thread, explore, hidden_values
+from tests.support.scheduler import Outcome, Thread, edited, explore, hidden_values, replaced
 from tests.support.strategies import SmallGraph
 
 ZERO = np.uint64(0)
@@ -342,6 +343,8 @@ SNATCH = Case(SmallGraph(4, 3, [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 1), 
 
 #: Row 0 takes column 0 on its way to column 2; row 1 needs it later.
 BEHIND = Case(SmallGraph(3, 3, [(0, 0), (0, 2), (1, 0), (2, 0), (2, 1)]), [FREE, FREE, 0])
+#: Row 1 may find column 0 taken; it gets it in the next phase, and row 0 column 1. Two threads, three roots.
+LATE = Case(SmallGraph(3, 3, [(0, 0), (0, 1), (1, 0), (2, 2)]), [FREE, FREE, FREE])
 #: Columns 0 and 1 cannot reach column 2, the free one.
 GAP = Case(SmallGraph(3, 3, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]), [0, FREE, 1])
 #: Column 0 is before two free columns.
@@ -356,8 +359,10 @@ CASES: Cases = {
     "depth-first-funnel": lambda: depth_first(FUNNEL),
     "depth-first-full": lambda: depth_first(FULL),
     "depth-first-snatch": lambda: depth_first(SNATCH),
+    "depth-first-late": lambda: depth_first(LATE),
     "breadth-first-square": lambda: breadth_first(SQUARE),
     "breadth-first-full": lambda: breadth_first(FULL),
+    "breadth-first-late": lambda: breadth_first(LATE),
     "breadth-first-behind": lambda: breadth_first(BEHIND),
     "push-square": lambda: push(SQUARE),
     "push-gap": lambda: push(GAP, gap=True),
@@ -368,6 +373,15 @@ CASES: Cases = {
     "two-sided-behind": lambda: search_both_ways(BEHIND, last_stamp=2),
     "two-sided-meet": meet_at_once,
 }
+
+
+def edit_phases(old: str, new: str) -> Callable[[], AbstractContextManager[None]]:
+    """Edit the loop over phases of depth-first searches, which is made for them."""
+    return lambda: replaced(
+        pothen_fan.run_phases, edited(disjoint_searches.phases_of, old, new)(pothen_fan.augment_from)
+    )
+
+
 MUTANTS: Mutants = {
     "cheap: a column stays with who comes first": (
         "cheap-chain",
@@ -418,6 +432,31 @@ MUTANTS: Mutants = {
             "a-search-that-met-another-one-is-taken-for-clean",
             "return bool(False)",
         ),
+        "not maximum",
+    ),
+    "phases: a root whose search met another one is dropped": (
+        "depth-first-late",
+        edit_phases("elif not clean:", "elif clean and not clean:"),
+        "not maximum",
+    ),
+    "phases: searches of several threads have one number": (
+        "depth-first-late",
+        edit_phases("root, before + k, before)", "root, before + ONE, before)"),
+        "not maximum",
+    ),
+    "phases: a phase counts its searches from where the last one did": (
+        "depth-first-late",
+        edit_phases("            before += size\n", ""),
+        "not maximum",
+    ),
+    "phases: a phase searches from the roots of the last one": (
+        "depth-first-late",
+        edit_phases("            base = current.base\n", ""),
+        "sides disagree",
+    ),
+    "phases: each thread takes roots once": (
+        "depth-first-late",
+        edit_phases("if k == end:\n", "if k > end:\n"),
         "not maximum",
     ),
     "push: two rows take a column": (
