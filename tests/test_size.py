@@ -32,7 +32,7 @@ LINES = {
     "forests": 1957,  # merging of blocks of any network, most of which left gridcut
     "general_matching": 8269,  # weighted searches of several threads; batches on threads and GPUs
     "generators": 4145,  # networks of energies, scale-free graphs; meshes as refinement numbers them
-    "graph": 12710,  # one reader of tables of all libraries, one of graphs; labelled matrices are no edges
+    "graph": 12714,  # one reader of tables of all libraries, one of graphs; labelled matrices are no edges
     "gridcut": 6811,  # what auto does is rows of rules with budgets; a search stays where arcs lead one way
     "integrations": 4055,  # grids, labels and steps for PyMaxflow; gradients for Torch and JAX; SciPy; POT
     "io": 3765,  # Matrix Market costs; matrices that could be read in two ways are refused

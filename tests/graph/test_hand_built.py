@@ -71,6 +71,8 @@ def test_bipartite_graphs() -> None:
     graph = preflow.BipartiteGraph(2, 2, rows)
     assert graph.dtype == np.uint32
     assert preflow.bipartite_matching(graph).cardinality == 1
+    with pytest.raises(InvalidInputError, match="from_arrays takes the ends of edges"):
+        preflow.BipartiteGraph(2, 2, np.array([0, 1, 1]), np.array([1, 0, 1]))
     with pytest.raises(InvalidInputError, match="shape"):
         preflow.BipartiteGraph(-1, 2, rows)
     with pytest.raises(InvalidInputError, match="labels"):

@@ -120,8 +120,12 @@ class BipartiteGraph(HostArrays):
     def _check(self) -> None:
         """Raise InvalidInputError unless the arrays fit each other; convert them to what kernels accept."""
         check_shape(self.shape)
-        if self._rows is None and self._columns is None:
-            raise InvalidInputError("a BipartiteGraph has edges by rows or by columns: see from_arrays")
+        sides = [lines for lines in (self._rows, self._columns) if lines is not None]
+        if not sides or not all(isinstance(lines, tuple) and len(lines) == 2 for lines in sides):
+            raise InvalidInputError(
+                "a BipartiteGraph has the pair (first, neighbour) of its rows or of its columns: "
+                "BipartiteGraph.from_arrays takes the ends of edges"
+            )
         for name, lines, shape in (
             ("_rows", self._rows, self.shape),
             ("_columns", self._columns, self.shape[::-1]),
