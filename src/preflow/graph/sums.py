@@ -24,7 +24,7 @@ def parts_of_sum(amounts: Array, less: Array | Number = 0) -> list[Number]:
         part = exact_total(amounts, taken)
         if part > 0 and exact_total(amounts, np.append(taken, part)) < 0:
             part = math.nextafter(part, 0)
-        if part <= 0:
+        if not part > 0:  # so NaN has no parts
             return parts
         parts.append(part)
 
