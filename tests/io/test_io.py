@@ -239,6 +239,7 @@ def test_float_capacities(tmp_path, text, value):
 
 def test_largest_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr("preflow.io.files.SPARE_VERTICES", 2**33)
+    monkeypatch.setattr("preflow.graph.network.MANY_VERTICES", 2**33)  # whatever memory there is
     path = written(tmp_path, b"p max 5000000000 1\nn 1 s\nn 2 t\na 5000000000 1 9223372036854775807\n")
     problem = read_dimacs(path)
     assert problem.network.num_vertices == 5 * 10**9

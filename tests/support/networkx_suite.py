@@ -22,6 +22,7 @@ from tests.support.oracles import edmonds_karp
 OF_ALGORITHMS = ("auxiliary", "cutoff", "kwargs", "residual")
 #: Calls that preflow answered, by the name of the function.
 ANSWERED: Counter[str] = Counter()
+answer_of_networkx = answers._answer_of_networkx
 
 
 def _without_flow_func(name: str, function: Any) -> Any:
@@ -41,7 +42,7 @@ def _without_flow_func(name: str, function: Any) -> Any:
 
 def _left_to_networkx(function: Any, *arguments: Any) -> Any:
     ANSWERED[function.name] -= 1
-    return _answer_of_networkx(function, *arguments)
+    return answer_of_networkx(function, *arguments)
 
 
 def _checked_tree(function: Any) -> Any:
@@ -67,11 +68,12 @@ def _checked_tree(function: Any) -> Any:
     return call
 
 
-for name in WORTH_IT:
-    setattr(backend, name, _without_flow_func(name, getattr(backend, name)))
-backend.gomory_hu_tree = _checked_tree(backend.gomory_hu_tree)
-_answer_of_networkx = answers._answer_of_networkx
-answers._answer_of_networkx = _left_to_networkx
+def pytest_configure() -> None:
+    """Change the backend. To import this module changes nothing."""
+    for name in WORTH_IT:
+        setattr(backend, name, _without_flow_func(name, getattr(backend, name)))
+    backend.gomory_hu_tree = _checked_tree(backend.gomory_hu_tree)
+    answers._answer_of_networkx = _left_to_networkx
 
 
 def pytest_unconfigure() -> None:
