@@ -55,7 +55,7 @@ Prepare = Callable[[UndirectedGraph, Wanted], Call[UndirectedGraph]]
 
 
 class Goal(NamedTuple):
-    """What is wanted of which weights."""
+    """The goal of a matching, and the type of its weights."""
 
     sign: np.int64  #: -1 to minimise
     most_edges: bool

@@ -1,4 +1,4 @@
-"""What batches and their results have in common: they are sequences of items."""
+"""Batches and their results as sequences of items: indexing by numbers, slices and masks."""
 
 from __future__ import annotations
 

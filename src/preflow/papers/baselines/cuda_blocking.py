@@ -89,7 +89,7 @@ Count = IntEnum("Count", "PUSHES RELABELS ARC_SCANS SEARCHES ROUNDS QUIET_ROUNDS
 COUNTS = len(Count)
 #: Length of `Arguments.counters`, in words of 32 bits.
 COUNTER_WORDS = 7 * 32
-#: Threads of all blocks of a multiprocessor: the compiler leaves registers for so many.
+#: The threads that a multiprocessor runs at once: each gets at most its share of the registers.
 THREADS_PER_MULTIPROCESSOR = 1024
 #: Levels of lockstep searches after which a launch returns to the host: about 0.1 s.
 LEVELS_PER_LAUNCH = 10_000
