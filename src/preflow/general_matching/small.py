@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Indices, Int64, Number
+from ..arrays import Array, Index, Indices, Int64, Number
 from ..graph.scaling import is_close, size_of
 from ..graph.undirected import Neighbours, UndirectedGraph, count_ends, fill_neighbours, merge_parallel
 from ..kernels.constants import ONE, TWO, ZERO
@@ -58,7 +58,7 @@ class Goal(NamedTuple):
     """The goal of a matching, and the type of its weights."""
 
     sign: np.int64  #: -1 to minimise
-    most_edges: bool
+    most_edges: bool  #: whether one edge more outweighs everything else
     perfect: bool
     is_float: bool
 
@@ -145,6 +145,46 @@ def make_room(n: int = MOST_VERTICES, m: int = MOST_EDGES) -> Room:
     )
 
 
+def goal_of(wanted: Wanted, weight: Array) -> Goal:
+    """Return the goal of a call."""
+    sign = _SIGNS[wanted.maximize]
+    return Goal(sign, wanted.most_edges, wanted.perfect, weight.dtype.kind == "f")
+
+
+@kernel
+def gain_of(weight: Number, goal: Goal) -> Number:
+    """Return what an edge adds to the goal: 0 if it may be left out and should be."""
+    gain = goal.sign * weight
+    return 0 * gain if gain < 0 and not goal.most_edges else gain
+
+
+@kernel
+def is_broken(gain: Number, goal: Goal) -> bool:
+    """Return whether a weight is no integer that float64 represents."""
+    return bool(goal.is_float and (np.abs(gain) > EXACT or gain != np.floor(gain)))
+
+
+@kernel
+def list_edge(
+    lists: Solved, count: np.uint64, u: Index, v: Index, weight: Number, goal: Goal, bonus: np.int64
+) -> np.uint64:
+    """List an edge, if it is of use, with the weight that is solved; return how many are listed then."""
+    if goal.is_float:
+        scaled = lists.scale[0] * weight
+        value = np.int64(np.rint(scaled))
+        if goal.most_edges or goal.sign * scaled > 0.0:
+            lists.scale[1] = max(lists.scale[1], np.abs(scaled - np.rint(scaled)))
+    else:
+        value = np.int64(weight)
+    value = goal.sign * value + bonus
+    if value <= 0:
+        return count
+    lists.tail[count] = u
+    lists.head[count] = v
+    lists.weight[count] = value
+    return count + ONE
+
+
 @kernel
 def list_edges(
     tail: Indices, head: Indices, weight: NDArray[Number], goal: Goal, n: np.uint64, lists: Solved
@@ -158,14 +198,11 @@ def list_edges(
     for edge in range(len(tail)):
         if tail[edge] == head[edge]:
             continue
-        gain = float(goal.sign * weight[edge])
-        if gain < 0.0 and not goal.most_edges:
-            gain = 0.0
+        gain = float(gain_of(weight[edge], goal))
         least = gain if is_first else min(least, gain)
         most = gain if is_first else max(most, gain)
         is_first = False
-        if goal.is_float and (np.abs(gain) > EXACT or gain != np.floor(gain)):
-            is_whole = False
+        is_whole &= not is_broken(gain, goal)
     size, up = max(-least, most), 1.0
     pairs = n // TWO if goal.most_edges else ZERO
     if is_whole:
@@ -192,19 +229,7 @@ def list_edges(
     for edge in range(len(tail)):
         if tail[edge] == head[edge]:
             continue
-        if is_whole:
-            value = np.int64(weight[edge])
-        else:
-            scaled = up * float(weight[edge])
-            value = np.int64(np.rint(scaled))
-            if goal.most_edges or float(goal.sign) * scaled > 0.0:
-                lists.scale[1] = max(lists.scale[1], np.abs(scaled - np.rint(scaled)))
-        value = goal.sign * value + bonus
-        if value > 0:
-            lists.tail[count] = tail[edge]
-            lists.head[count] = head[edge]
-            lists.weight[count] = value
-            count += ONE
+        count = list_edge(lists, count, tail[edge], head[edge], weight[edge], goal, bonus)
     return np.int64(count), bonus
 
 
@@ -391,14 +416,13 @@ def match(
     else:
         answer = NO_DUALS._replace(mate=mate, barrier=np.empty(n, bool))
     given = NO_DUALS.dual if weight is None else weight
-    is_float = given.dtype.kind == "f"
-    goal = Goal(_SIGNS[wanted.maximize], wanted.most_edges, wanted.perfect, is_float)
+    goal = goal_of(wanted, given)
     size, spare = match_small(graph.tail, graph.head, given, goal, room, counts, answer)
     if size < 0:
         return None
     value: int | float = int(size)
     gap: int | float = 0
-    if is_float:
+    if goal.is_float:
         chosen, (up, rest) = room.lists.chosen[:size], room.lists.scale.tolist()
         value, gap = weight_of_floats(chosen.tolist(), n // 2, rest, up)
         if not is_close(gap, size_of(chosen), len(chosen)):

@@ -41,7 +41,19 @@ from ...solving.options import NoOptions  # noqa: F401  (methods.py names it)
 from ...solving.run import Control
 from ..links import NONE
 from ..result import Wanted
-from ..small import EXACT, NO_DUALS, Answer, Room, build_rows, make_room, search_with_weights
+from ..small import (
+    NO_DUALS,
+    Answer,
+    Goal,
+    Room,
+    build_rows,
+    gain_of,
+    goal_of,
+    is_broken,
+    list_edge,
+    make_room,
+    search_with_weights,
+)
 from ..weighted_blossom.state import SPARE, nodes_of
 from .arrays import (
     ASYMMETRIC,
@@ -79,9 +91,7 @@ class Batch(NamedTuple):
     chosen: NDArray[np.int64]  #: the items to work on
     solves: bool  #: whether to solve them; otherwise survey them
     is_stack: bool
-    is_float: bool
-    sign: np.int64  #: -1 to minimise
-    most_edges: bool  #: whether one edge more outweighs everything else
+    goal: Goal
     scales: Scales
     survey: Survey
     found: Found
@@ -116,12 +126,10 @@ def is_edge(items: Items, weight: Number) -> bool:
 def note_weight(batch: Batch, item: Index, weight: Number, is_first: bool) -> None:
     """Let the survey of an item count the weight of an edge."""
     least, most, flaws = batch.survey
-    gain = batch.sign * weight
-    if gain < 0 and not batch.most_edges:
-        gain = 0 * gain
+    gain = gain_of(weight, batch.goal)
     least[item] = gain if is_first else min(least[item], gain)
     most[item] = gain if is_first else max(most[item], gain)
-    if batch.is_float and (np.abs(gain) > EXACT or gain != np.floor(gain)):
+    if is_broken(gain, batch.goal):
         flaws[item] |= BROKEN
 
 
@@ -141,7 +149,7 @@ def survey(batch: Batch, item: Index) -> None:
                 if weight != other or not known:
                     near = SYMMETRIC * max(np.abs(weight), np.abs(other))
                     if known != is_edge(items, other) or (
-                        known and not (batch.is_float and np.abs(weight - other) <= near)
+                        known and not (batch.goal.is_float and np.abs(weight - other) <= near)
                     ):
                         flaws[item] |= ASYMMETRIC
                 if known:
@@ -160,47 +168,25 @@ def survey(batch: Batch, item: Index) -> None:
 
 
 @kernel
-def put_edge(
-    batch: Batch, work: Work, item: Index, count: np.uint64, u: Index, v: Index, weight: Number
-) -> np.uint64:
-    """List an edge, if it is of use, with the weight that is solved; return how many are listed then."""
-    bonus = batch.scales.bonus[item]
-    if batch.is_float:
-        scaled = batch.scales.up[item] * weight
-        value = np.int64(np.rint(scaled))
-        if batch.most_edges or batch.sign * scaled > 0.0:
-            rest = batch.found.rest
-            rest[item] = max(rest[item], np.abs(scaled - np.rint(scaled)))
-    else:
-        value = np.int64(weight)
-    value = batch.sign * value + bonus
-    if value <= 0:
-        return count
-    lists = work.room.lists
-    lists.tail[count] = u
-    lists.head[count] = v
-    lists.weight[count] = value
-    return count + ONE
-
-
-@kernel
 def read_edges(batch: Batch, work: Work, item: Index, n: np.uint64) -> np.uint64:
     """List the useful edges of an item; return how many there are."""
     items = batch.items
     begin, end = np.uint64(items.first_edge[item]), np.uint64(items.first_edge[item + ONE])
-    batch.found.rest[item] = 0.0
-    count = ZERO
+    lists, goal, bonus, count = work.room.lists, batch.goal, batch.scales.bonus[item], ZERO
+    lists.scale[0] = batch.scales.up[item]
+    lists.scale[1] = 0.0
     if batch.is_stack:
         for row in range(n):
             for column in range(row + ONE, n):
                 weight = items.weight[begin + row * n + column]
                 if is_edge(items, weight):
-                    count = put_edge(batch, work, item, count, row, column, weight)
-        return count
-    for edge in range(begin, end):
-        u, v = np.uint64(items.ends[edge, 0]), np.uint64(items.ends[edge, 1])
-        if u != v:
-            count = put_edge(batch, work, item, count, u, v, items.weight[edge])
+                    count = list_edge(lists, count, row, column, weight, goal, bonus)
+    else:
+        for edge in range(begin, end):
+            u, v = np.uint64(items.ends[edge, 0]), np.uint64(items.ends[edge, 1])
+            if u != v:
+                count = list_edge(lists, count, u, v, items.weight[edge], goal, bonus)
+    batch.found.rest[item] = lists.scale[1]
     return count
 
 
@@ -302,9 +288,7 @@ class Solver:
             chosen=np.arange(count),
             solves=False,
             is_stack=graphs.is_stack,
-            is_float=bool(items.weight.dtype.kind == "f"),
-            sign=np.int64(1 if wanted.maximize else -1),
-            most_edges=wanted.most_edges,
+            goal=goal_of(wanted, items.weight),
             scales=Scales(np.ones(count), np.zeros(count, dtype=np.int64)),
             survey=Survey(least, most, np.zeros(count, dtype=np.int64)),
             found=nothing_found(items),
